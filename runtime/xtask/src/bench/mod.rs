@@ -1,0 +1,45 @@
+//! `cargo xtask bench <name>`: measurements of the built binary. Benchmarks print numbers and never
+//! judge them: limits that must hold belong into tests.
+
+mod startup;
+mod stats;
+
+use crate::paths::Workspace;
+use anyhow::{Context, Result, bail};
+use lexopt::prelude::*;
+use std::path::PathBuf;
+
+/// What the command line may change.
+pub(crate) struct Options {
+    /// Binary to measure; otherwise the optimised one if there is one, else the development build.
+    pub(crate) binary: Option<PathBuf>,
+    /// Runs of each measurement.
+    pub(crate) runs: usize,
+}
+
+/// Reads the rest of the command line and runs one benchmark.
+pub(crate) fn run(workspace: &Workspace, args: &mut lexopt::Parser) -> Result<()> {
+    let mut name = None;
+    let mut options = Options {
+        binary: None,
+        runs: 10,
+    };
+    while let Some(arg) = args.next()? {
+        match arg {
+            Long("bin") => options.binary = Some(PathBuf::from(args.value()?)),
+            Long("runs") => options.runs = args.value()?.parse()?,
+            Value(word) if name.is_none() => name = Some(word.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if options.runs == 0 {
+        bail!("--runs must be at least 1");
+    }
+    match name
+        .context("`cargo xtask bench` needs the name of a benchmark: startup")?
+        .as_str()
+    {
+        "startup" => startup::run(workspace, &options),
+        other => bail!("unknown benchmark `{other}`; known: startup"),
+    }
+}

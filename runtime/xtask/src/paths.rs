@@ -1,0 +1,71 @@
+//! Where things are: the clone, cargo's home, the target directory. Never creates anything.
+
+use crate::proc;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The places that every command needs.
+pub(crate) struct Workspace {
+    /// Root of the clone.
+    pub(crate) root: PathBuf,
+    /// Cargo's target directory, which may be far away from the clone.
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    /// Finds the clone this program was built from and asks cargo where its output goes.
+    pub(crate) fn locate() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = manifest
+            .ancestors()
+            .nth(2)
+            .context("runtime/xtask has no grandparent directory")?
+            .to_path_buf();
+        let text = proc::stdout(
+            Command::new(cargo())
+                .args(["metadata", "--no-deps", "--format-version", "1"])
+                .current_dir(&root),
+        )?;
+        let metadata: serde_json::Value =
+            serde_json::from_str(&text).context("`cargo metadata` did not print JSON")?;
+        let target = metadata["target_directory"]
+            .as_str()
+            .context("`cargo metadata` names no target_directory")?;
+        Ok(Self {
+            root,
+            target: PathBuf::from(target),
+        })
+    }
+
+    /// The JavaScript half of the bridge.
+    pub(crate) fn js_api(&self) -> PathBuf {
+        self.root.join("js-api")
+    }
+
+    /// The binary that `profile_dir` (`debug`, `dist`) holds.
+    pub(crate) fn pier(&self, profile_dir: &str) -> PathBuf {
+        self.target
+            .join(profile_dir)
+            .join(format!("pier{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// Notes that xtask keeps between runs. They only ever save work; deleting them is safe.
+    pub(crate) fn stamps(&self) -> PathBuf {
+        self.target.join("xtask")
+    }
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
+}
+
+/// Cargo's home directory.
+pub(crate) fn cargo_home() -> Result<PathBuf> {
+    if let Some(home) = std::env::var_os("CARGO_HOME") {
+        return Ok(PathBuf::from(home));
+    }
+    let home = std::env::home_dir().context("neither CARGO_HOME nor a home directory is set")?;
+    Ok(home.join(".cargo"))
+}
