@@ -1,0 +1,161 @@
+//! Makes the V8 snapshot: Deno's runtime, the Node modules that extensions import most, js-api and the host modules that are safe to
+//! evaluate ahead of time. Also writes the tables of what stayed out of it.
+
+#[path = "src/fault.rs"]
+mod fault;
+#[path = "src/ops.rs"]
+mod ops;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use deno_core::ExtensionFileSource;
+use deno_runtime::ops::bootstrap::SnapshotOptions;
+use deno_runtime::snapshot::{LazyExtensionFileKind, create_runtime_snapshot};
+
+/// Node modules evaluated at build time. `node:crypto` cannot be among them: it creates garbage-collected Rust objects when it loads.
+const NODE_MODULES: &[&str] = &[
+    "path", "events", "util", "url", "os", "buffer", "fs", "child_process", "stream", "module", "process", "fs/promises", "timers", "readline",
+    "string_decoder", "assert", "zlib",
+];
+
+#[derive(serde::Deserialize)]
+struct Manifest {
+    modules: BTreeMap<String, Module>,
+    /// Files of the build that may be evaluated ahead of time.
+    #[serde(default)]
+    snapshot: Vec<String>,
+    /// Every other file.
+    #[serde(default)]
+    files: Vec<String>,
+    /// What each file exports.
+    #[serde(default, rename = "fileExports")]
+    file_exports: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Module {
+    file: String,
+}
+
+fn main() {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let dist = here.join("../../js-api/dist");
+    let manifest_path = dist.join("host-modules.json");
+    for watched in ["build.rs", "js/host.js", "src/ops.rs", "src/fault.rs"] {
+        println!("cargo:rerun-if-changed={watched}");
+    }
+    println!("cargo:rerun-if-changed={}", manifest_path.display());
+    let Ok(text) = std::fs::read_to_string(&manifest_path) else {
+        panic!("{} is missing: run `cargo xtask setup` first, it builds the JavaScript half", manifest_path.display());
+    };
+    let manifest: Manifest = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", manifest_path.display()));
+
+    let snapshot: HashSet<&str> = manifest.snapshot.iter().map(String::as_str).collect();
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let mut esm = vec![source("ext:pier/host", &read(&here.join("js/host.js")))];
+    let mut entry = String::from("import \"ext:pier/host\";\n");
+    for module in NODE_MODULES {
+        let _ = writeln!(entry, "import \"node:{module}\";");
+    }
+    for file in &manifest.snapshot {
+        let code = read(&dist.join(file));
+        code.hash(&mut hasher);
+        println!("cargo:rerun-if-changed={}", dist.join(file).display());
+        esm.push(source(&format!("ext:pier/{file}"), &code));
+        let facade = facade(file, manifest.file_exports.get(file).map(Vec::as_slice).unwrap_or_default());
+        esm.push(source(&format!("node:pier/{file}"), &facade));
+        let _ = writeln!(entry, "import \"node:pier/{file}\";");
+    }
+    esm.push(source("ext:pier/main.js", &entry));
+
+    let mut sources = String::from("[\n");
+    for file in &manifest.files {
+        if snapshot.contains(file.as_str()) {
+            continue;
+        }
+        let path = dist.join(file);
+        read(&path).hash(&mut hasher);
+        println!("cargo:rerun-if-changed={}", path.display());
+        let path = path.canonicalize().expect("the file was just read");
+        let _ = writeln!(sources, "({file:?}, include_str!({path:?})),");
+    }
+    sources.push(']');
+    write(&out.join("host_sources.rs"), &sources);
+    for module in manifest.modules.values() {
+        assert!(
+            snapshot.contains(module.file.as_str()) || manifest.files.contains(&module.file),
+            "host-modules.json names {}, which is neither in `snapshot` nor in `files`",
+            module.file
+        );
+    }
+    println!("cargo:rustc-env=PIER_HOST_MODULES_JSON={}", manifest_path.canonicalize().expect("the file was just read").display());
+    println!("cargo:rustc-env=PIER_HOST_MODULES_HASH={:016x}", hasher.finish());
+    println!("cargo:rustc-env=PIER_V8_VERSION={}", deno_core::v8::VERSION_STRING);
+
+    let mut extension = ops::pier::init();
+    extension.esm_files = esm.into();
+    extension.esm_entry_point = Some("ext:pier/main.js");
+    let options = SnapshotOptions {
+        ts_version: "n/a".to_string(),
+        v8_version: deno_core::v8::VERSION_STRING,
+        target: std::env::var("TARGET").expect("cargo sets TARGET"),
+    };
+    let made = create_runtime_snapshot(out.join("snapshot.bin"), options, vec![extension]);
+    write_lazy_tables(&out, &made);
+}
+
+/// Re-exports a snapshotted file under a name that extension code may import.
+fn facade(file: &str, exports: &[String]) -> String {
+    let mut code = format!("export * from \"ext:pier/{file}\";\n");
+    if exports.iter().any(|name| name == "default") {
+        let _ = writeln!(code, "export {{ default }} from \"ext:pier/{file}\";");
+    }
+    code
+}
+
+/// Lazily loaded files that the snapshot did not consume must travel in the binary, transpiled.
+fn write_lazy_tables(out: &Path, made: &deno_runtime::snapshot::CreateRuntimeSnapshotOutput) {
+    let consumed: HashSet<&str> = made.consumed_lazy_specifiers.iter().map(String::as_str).collect();
+    let lazy_dir = out.join("lazy");
+    std::fs::create_dir_all(&lazy_dir).expect("OUT_DIR is writable");
+    let mut scripts = String::from("&[\n");
+    let mut modules = String::from("&[\n");
+    for (index, file) in made.lazy_extension_files.iter().enumerate() {
+        if consumed.contains(file.specifier.as_str()) {
+            continue;
+        }
+        let code = read(&file.path);
+        let name: &'static str = Box::leak(file.specifier.clone().into_boxed_str());
+        let (code, _map) = deno_runtime::transpile::maybe_transpile_source(name.into(), code.into())
+            .unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
+        let path = lazy_dir.join(format!("{index}.js"));
+        write(&path, &code);
+        let table = match file.kind {
+            LazyExtensionFileKind::Js => &mut scripts,
+            LazyExtensionFileKind::Esm => &mut modules,
+        };
+        let _ = writeln!(table, "({:?}, include_str!({path:?})),", file.specifier);
+    }
+    scripts.push(']');
+    modules.push(']');
+    write(&out.join("lazy_scripts.rs"), &scripts);
+    write(&out.join("lazy_modules.rs"), &modules);
+}
+
+fn source(specifier: &str, code: &str) -> ExtensionFileSource {
+    ExtensionFileSource::new_computed(Box::leak(specifier.to_string().into_boxed_str()), Arc::from(code))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+}

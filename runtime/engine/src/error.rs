@@ -1,0 +1,41 @@
+//! Errors of the engine's public API.
+
+use std::time::Duration;
+
+use crate::fault::JsFault;
+
+/// Why a call into an isolate failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum EngineError {
+    /// The code threw or rejected.
+    #[error("{0}")]
+    Js(JsFault),
+    /// The deadline passed while the code was waiting for something. The isolate goes on; the late result is dropped.
+    #[error("did not answer within {} ms", after.as_millis())]
+    Timeout { after: Duration },
+    /// The isolate has ended, before or during the call.
+    #[error("{0}")]
+    Stopped(StopReason),
+}
+
+/// Why an isolate ended. The first reason wins.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopReason {
+    #[error("the isolate was disposed")]
+    Disposed,
+    /// Code kept the thread busy: past the deadline of a call, or past the limit for uninterrupted work.
+    #[error("stopped: its code kept running without a break for {} ms", busy.as_millis())]
+    Unresponsive { busy: Duration },
+    /// The heap reached its limit.
+    #[error("stopped: it reached its memory limit of {} MiB", limit_bytes / (1024 * 1024))]
+    HeapLimit { limit_bytes: usize },
+    /// The code called `process.exit` or `Deno.exit`.
+    #[error("stopped: it called process.exit({code})")]
+    ProcessExit { code: i32 },
+    /// Asked for through `Isolate::terminate`.
+    #[error("stopped: {0}")]
+    Terminated(String),
+    /// The isolate could not be created or its thread failed; a defect of the host, never of an extension.
+    #[error("the isolate failed: {0}")]
+    Internal(String),
+}
