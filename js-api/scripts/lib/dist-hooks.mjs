@@ -1,0 +1,31 @@
+// Node module hooks that resolve the built files' absolute specifiers, so that Node can import what the engine embeds.
+// `ext:pier/host` becomes a module whose functions fail when called: evaluation must not call them.
+import { pathToFileURL } from "node:url";
+
+let dist;
+let base;
+
+const HOST = `data:text/javascript,${encodeURIComponent(`
+const fail = (name) => () => { throw new Error("ext:pier/host " + name + " was called outside of the engine"); };
+export const hostCall = fail("hostCall");
+export const hostCallAsync = fail("hostCallAsync");
+export const importModule = fail("importModule");
+export const setHandler = (handler) => { globalThis[Symbol.for("pier.test.handler")] = handler; };
+`)}`;
+
+export function initialize(data) {
+	dist = pathToFileURL(`${data.dist}/`);
+	base = data.base;
+}
+
+export async function resolve(specifier, context, next) {
+	if (specifier === "ext:pier/host") return { url: HOST, format: "module", shortCircuit: true };
+	if (specifier.startsWith(base)) {
+		return { url: new URL(specifier.slice(base.length), dist).href, format: "module", shortCircuit: true };
+	}
+	return next(specifier, context);
+}
+
+export async function load(url, context, next) {
+	return next(url, url.startsWith(dist.href) ? { ...context, format: "module" } : context);
+}
