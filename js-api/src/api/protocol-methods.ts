@@ -1,0 +1,138 @@
+// Calls from an isolate to the host, by method, as in `docs/bridge-protocol.md`. Types only.
+
+import type { JsonValue } from "./json.ts";
+import type {
+	CallId,
+	DialogAnswer,
+	ExecOutcome,
+	ExtId,
+	HostState,
+	ModelInfo,
+	ProviderInfo,
+	Registrations,
+	SessionSync,
+	ToolInfo,
+} from "./protocol.ts";
+
+interface Method<A, R> {
+	args: A;
+	result: R;
+}
+type None = undefined;
+
+/** Answered at once from shared state. */
+export interface SyncMethods {
+	register: Method<{ ext: ExtId; change: Registrations }, void>;
+	unregister: Method<{ ext: ExtId; kind: string; id: string | number }, void>;
+	"session.sync": Method<{ epoch: number; version: number }, SessionSync>;
+	"session.append": Method<{ callId: CallId; entry: Record<string, unknown> }, { id: string }>;
+	state: Method<None, HostState>;
+	stateVersion: Method<None, number>;
+	"run.watch": Method<{ runId: number }, { aborted: boolean }>;
+	allTools: Method<None, ToolInfo[]>;
+	commands: Method<None, Record<string, unknown>[]>;
+	models: Method<{ available?: boolean } | undefined, ModelInfo[]>;
+	providers: Method<None, ProviderInfo[]>;
+	systemPromptOptions: Method<None, Record<string, unknown>>;
+	settings: Method<None, Record<string, unknown>>;
+	sendMessage: Method<
+		{ ext: ExtId; callId?: CallId; message: Record<string, unknown>; options?: Record<string, unknown> },
+		void
+	>;
+	sendUserMessage: Method<{ ext: ExtId; callId?: CallId; content: unknown; options?: Record<string, unknown> }, void>;
+	appendEntry: Method<{ ext: ExtId; customType: string; data?: unknown }, { id: string }>;
+	setEntryLabel: Method<{ entryId: string; label?: string }, void>;
+	setLabel: Method<{ ext: ExtId; label: string }, void>;
+	setActiveTools: Method<{ names: string[] }, void>;
+	setThinkingLevel: Method<{ level: string }, void>;
+	setSessionName: Method<{ name: string }, void>;
+	abort: Method<{ callId?: CallId }, void>;
+	shutdown: Method<None, void>;
+	ui: Method<{ ext: ExtId; callId?: CallId; method: string; [field: string]: unknown }, JsonValue | undefined>;
+	uiState: Method<{ what: string; name?: string }, JsonValue | undefined>;
+	"ui.cancelDialog": Method<{ dialogId: number; reason: "timeout" | "signal" }, void>;
+	"tool.update": Method<{ callId: CallId; partial: unknown }, void>;
+	"stream.events": Method<{ callId: CallId; events: unknown[] }, { full?: boolean } | undefined>;
+	"stream.event": Method<{ callId: CallId; data: unknown }, void>;
+	"bash.data": Method<{ callId: CallId; data: string }, void>;
+	"bus.targets": Method<{ channel: string }, number>;
+	"bus.emit": Method<{ ext: ExtId; channel: string; data: unknown }, void>;
+	log: Method<{ ext: ExtId; level: string; message: string; context?: unknown }, void>;
+	error: Method<{ ext: ExtId; event: string; name: string; message: string; stack?: string }, void>;
+	unregisterProvider: Method<{ ext: ExtId; name: string }, void>;
+	"exec.cancel": Method<{ execId: number }, void>;
+	"executeTool.cancel": Method<{ nestedId: number; reason?: string }, void>;
+	"complete.cancel": Method<{ completionId: number; reason?: string }, void>;
+}
+
+export interface SessionControlResult {
+	cancelled: boolean;
+}
+
+export interface NestedToolOutcome {
+	toolCall: unknown;
+	result: unknown;
+	isError: boolean;
+	durationMs?: number;
+}
+
+/** Answered by a promise. */
+export interface AsyncMethods {
+	exec: Method<
+		{
+			ext: ExtId;
+			callId?: CallId;
+			execId: number;
+			command: string;
+			args: string[];
+			cwd?: string;
+			timeout?: number;
+			maxBuffer?: number;
+		},
+		ExecOutcome
+	>;
+	"ui.dialog": Method<
+		{ ext: ExtId; callId?: CallId; dialogId: number; method: string; timeout?: number; [field: string]: unknown },
+		DialogAnswer
+	>;
+	waitForIdle: Method<{ callId: CallId }, void>;
+	setModel: Method<{ provider: string; id: string }, boolean>;
+	compact: Method<{ callId?: CallId; customInstructions?: string }, unknown>;
+	newSession: Method<
+		{ callId: CallId; parentSession?: string; setup?: number; withSession?: number },
+		SessionControlResult
+	>;
+	switchSession: Method<{ callId: CallId; path: string; withSession?: number }, SessionControlResult>;
+	fork: Method<
+		{ callId: CallId; entryId: string; position: "before" | "at"; withSession?: number },
+		SessionControlResult
+	>;
+	navigateTree: Method<{ callId: CallId; targetId: string; [option: string]: unknown }, SessionControlResult>;
+	reload: Method<{ callId: CallId }, void>;
+	executeTool: Method<
+		{ callId: CallId; nestedId: number; name: string; args: unknown; onUpdate?: number },
+		NestedToolOutcome
+	>;
+	"session.artifact": Method<
+		{ op: "allocate" | "save" | "path"; toolType?: string; content?: string; id?: string },
+		{ id?: string; path?: string }
+	>;
+	runBuiltinTool: Method<{ name: string; args: unknown; cwd: string; options?: unknown }, unknown>;
+	getApiKey: Method<{ provider: string }, string | null>;
+	refreshModels: Method<None, void>;
+	complete: Method<
+		{
+			completionId: number;
+			model: unknown;
+			context: unknown;
+			options: unknown;
+			callId?: CallId;
+			onEvent?: number;
+		},
+		Record<string, unknown>
+	>;
+	"stream.drain": Method<{ callId: CallId }, void>;
+	"stream.payload": Method<{ callId: CallId; payload: unknown }, { payload: unknown } | undefined>;
+	"stream.response": Method<{ callId: CallId; status: number; headers: unknown }, void>;
+	"oauth.interact": Method<{ callId: CallId; kind: string; [field: string]: unknown }, { value?: unknown } | undefined>;
+}

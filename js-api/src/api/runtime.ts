@@ -1,0 +1,95 @@
+// Everything that the extensions of one isolate share: records, binding, flags, bus, mirrors. One instance in a realm;
+// tests make their own. Holds state and small lookups only; behaviour lives in the files that use it.
+
+import { hostCall } from "../host.ts";
+import { CallbackTable } from "./callbacks.ts";
+import { Calls, RunSignals } from "./calls.ts";
+import { toError } from "./errors.ts";
+import { EventBus } from "./event-bus.ts";
+import type { BindHeader, FlagValue, Registrations, UiFlavor } from "./protocol.ts";
+import type { ExtensionRecord } from "./record.ts";
+import { SessionMirror } from "./session-mirror.ts";
+import { StateCache } from "./state.ts";
+import type { Namespaces } from "./types.ts";
+
+export class Runtime {
+	readonly records = new Map<number, ExtensionRecord>();
+	readonly calls = new Calls();
+	readonly runs = new RunSignals();
+	readonly callbacks = new CallbackTable();
+	readonly state = new StateCache();
+	readonly session = new SessionMirror();
+	readonly bus: EventBus;
+	/** One map for all extensions (§7.3). */
+	readonly flagValues = new Map<string, FlagValue>();
+	namespaces: Namespaces = {};
+	bound: BindHeader | undefined;
+	#nextId = 1;
+
+	constructor() {
+		this.bus = new EventBus(this);
+	}
+
+	record(ext: number): ExtensionRecord {
+		const record = this.records.get(ext);
+		if (record === undefined) throw new Error(`Extension ${ext} is not loaded in this isolate`);
+		return record;
+	}
+
+	/** Unique number for dialogs, commands and nested calls of this isolate. */
+	nextId(): number {
+		return this.#nextId++;
+	}
+
+	get flavor(): UiFlavor {
+		const bound = this.bound;
+		if (bound === undefined) return "none";
+		if (bound.ui !== undefined) return bound.ui.flavor;
+		if (!bound.hasUI) return "none";
+		return bound.mode === "tui" || bound.mode === "rpc" ? bound.mode : "none";
+	}
+
+	/** Tells the host about a registration that was made after loading; during loading everything goes in one piece at the end. */
+	announce(record: ExtensionRecord, change: Registrations): void {
+		if (record.phase === "active") hostCall("register", { ext: record.ext, change });
+	}
+
+	retract(record: ExtensionRecord, kind: string, id: string | number): void {
+		if (record.phase === "active") hostCall("unregister", { ext: record.ext, kind, id });
+	}
+
+	/** Reports an error that no call carries. Never throws: it is the last resort of code that must not fail. */
+	report(ext: number, event: string, thrown: unknown): void {
+		const error = toError(thrown);
+		try {
+			hostCall("error", {
+				ext,
+				event,
+				name: error.name,
+				message: error.message,
+				...(error.stack === undefined ? {} : { stack: error.stack }),
+			});
+		} catch {
+			// The host is gone or refuses; there is nobody left to tell.
+		}
+	}
+}
+
+let current: Runtime | undefined;
+
+/** The realm's runtime. */
+export function currentRuntime(): Runtime {
+	current ??= new Runtime();
+	return current;
+}
+
+/** Replaces the realm's runtime; for tests. */
+export function useRuntime(runtime: Runtime): Runtime {
+	current = runtime;
+	return runtime;
+}
+
+/** Gives the API object its library namespaces. Called once by the host modules. */
+export function setNamespaces(namespaces: Namespaces): void {
+	Object.assign(currentRuntime().namespaces, namespaces);
+}
