@@ -1,0 +1,213 @@
+//! Turns one input line into something to act on, or into exactly one error record.
+//!
+//! Whatever a client sends, the answer is a record and never the end of the process
+//! (`spec/rpc.md` §1.3). This module must never run a command.
+
+use serde_json::{Map, Value};
+
+use super::framing::{Frame, MAX_RECORD_BYTES};
+
+/// Identifier of a request: echoed with the JSON type it came with, absent when it was absent.
+pub(crate) type RequestId = Option<Value>;
+
+/// A well-formed input record.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Incoming {
+    /// A request that gets one response.
+    Command(Request),
+    /// An answer to a dialog; gets no response.
+    UiResponse(Map<String, Value>),
+    /// Progress or result of a tool that the client runs; gets no response.
+    HostTool(Map<String, Value>),
+}
+
+/// A request whose fields are not yet looked at.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Request {
+    /// Echoed in the response.
+    pub(crate) id: RequestId,
+    /// The command word.
+    pub(crate) kind: String,
+    /// All members of the record.
+    pub(crate) fields: Map<String, Value>,
+}
+
+/// Why a line is not a record. Becomes one `response` record.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BadRecord {
+    /// The id, when one could be read.
+    pub(crate) id: RequestId,
+    /// Value of the response's `command` member; absent when the record had no type.
+    pub(crate) command: Option<Value>,
+    /// What is wrong.
+    pub(crate) error: String,
+}
+
+/// Reads one frame.
+pub(crate) fn parse(frame: Frame) -> Result<Incoming, BadRecord> {
+    let line = match frame {
+        Frame::Line(line) => line,
+        Frame::TooLong { bytes } => {
+            return Err(unparsable(format!(
+                "the record has {bytes} bytes, more than the {MAX_RECORD_BYTES} that are accepted"
+            )));
+        }
+    };
+    let text = match std::str::from_utf8(&line) {
+        Ok(text) => text,
+        Err(error) => {
+            let mut bad = unparsable(format!("invalid UTF-8 at byte {}", error.valid_up_to()));
+            // The id lets the client connect the failure; it is usually outside the damaged string.
+            bad.id = serde_json::from_str::<Value>(&String::from_utf8_lossy(&line))
+                .ok()
+                .and_then(|value| value.get("id").cloned());
+            return Err(bad);
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(unparsable("the line is empty".to_owned()));
+    }
+    match serde_json::from_str::<Value>(text).or_else(|error| {
+        // JavaScript clients can send half of a surrogate pair, which no Rust string can hold.
+        serde_json::from_str(&super::surrogates::repair(text).ok_or(error)?)
+    }) {
+        Ok(value) => classify(value),
+        Err(error) => Err(unparsable(error.to_string())),
+    }
+}
+
+fn unparsable(reason: String) -> BadRecord {
+    BadRecord {
+        id: None,
+        command: Some(Value::from("parse")),
+        error: format!("Failed to parse command: {reason}"),
+    }
+}
+
+fn classify(value: Value) -> Result<Incoming, BadRecord> {
+    let Value::Object(fields) = value else {
+        return Err(BadRecord { id: None, command: None, error: unknown("undefined") });
+    };
+    let id = fields.get("id").cloned();
+    let kind = match fields.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(other) => {
+            return Err(BadRecord { id, command: Some(other.clone()), error: unknown(&other.to_string()) });
+        }
+        None => return Err(BadRecord { id, command: None, error: unknown("undefined") }),
+    };
+    Ok(match kind.as_str() {
+        "extension_ui_response" => Incoming::UiResponse(fields),
+        "host_tool_result" if has_content(&fields, "result") => Incoming::HostTool(fields),
+        "host_tool_update" if has_content(&fields, "partialResult") => Incoming::HostTool(fields),
+        _ => Incoming::Command(Request { id, kind, fields }),
+    })
+}
+
+/// Host-tool records without an array of content are not recognised (`spec/rpc.md` §7).
+fn has_content(fields: &Map<String, Value>, member: &str) -> bool {
+    fields.get(member).and_then(|result| result.get("content")).is_some_and(Value::is_array)
+}
+
+/// The text P gives for a record that names no known command.
+pub(crate) fn unknown(kind: &str) -> String {
+    format!("Unknown command: {kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::framing::Frame;
+    use super::{BadRecord, Incoming, parse};
+
+    fn read(line: &[u8]) -> Result<Incoming, BadRecord> {
+        parse(Frame::Line(line.to_vec()))
+    }
+
+    fn bad(line: &[u8]) -> BadRecord {
+        read(line).expect_err("must be refused")
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error_without_id() {
+        for line in [&b"not json"[..], b"", b"   ", b"{\"a\":", b"{} {}", b"{\"a\":NaN}"] {
+            let bad = bad(line);
+            assert_eq!(bad.command, Some(Value::from("parse")), "{line:?}");
+            assert_eq!(bad.id, None);
+            assert!(bad.error.starts_with("Failed to parse command: "), "{}", bad.error);
+        }
+    }
+
+    #[test]
+    fn values_that_are_no_objects_are_unknown_commands_null_included() {
+        for line in ["42", "\"str\"", "[]", "true", "null", "{}"] {
+            let bad = bad(line.as_bytes());
+            assert_eq!((bad.id, bad.command), (None, None), "{line}");
+            assert_eq!(bad.error, "Unknown command: undefined");
+        }
+    }
+
+    #[test]
+    fn a_record_without_a_usable_type_keeps_its_id() {
+        assert_eq!(bad(br#"{"id":"x"}"#).id, Some(json!("x")));
+        let bad = bad(br#"{"id":7,"type":5}"#);
+        assert_eq!((bad.id, bad.command), (Some(json!(7)), Some(json!(5))));
+    }
+
+    #[test]
+    fn invalid_utf8_names_the_byte_and_keeps_the_id() {
+        let bad = bad(b"{\"id\":\"u\",\"type\":\"prompt\",\"message\":\"a\xff\"}");
+        assert_eq!(bad.id, Some(json!("u")));
+        assert!(bad.error.contains("invalid UTF-8 at byte 38"), "{}", bad.error);
+    }
+
+    #[test]
+    fn nesting_beyond_reason_is_refused_and_does_not_exhaust_the_stack() {
+        let mut line = "[".repeat(200_000);
+        line.push_str(&"]".repeat(200_000));
+        assert!(bad(line.as_bytes()).error.contains("recursion limit"));
+    }
+
+    #[test]
+    fn a_line_that_was_too_long_is_one_error() {
+        let bad = parse(Frame::TooLong { bytes: 999 }).expect_err("refused");
+        assert!(bad.error.contains("999 bytes"), "{}", bad.error);
+    }
+
+    #[test]
+    fn separators_that_are_not_line_feeds_survive_in_strings() {
+        let text = "\u{2028}\u{2029}\u{85}";
+        let line = format!(r#"{{"type":"prompt","message":"{text}"}}"#);
+        let Ok(Incoming::Command(request)) = read(line.as_bytes()) else { panic!("a command") };
+        assert_eq!(request.fields["message"], text);
+    }
+
+    #[test]
+    fn dialog_answers_and_host_tool_records_are_told_apart_from_commands() {
+        assert!(matches!(read(br#"{"type":"extension_ui_response","id":"a"}"#), Ok(Incoming::UiResponse(_))));
+        assert!(matches!(
+            read(br#"{"type":"host_tool_result","id":"a","result":{"content":[]}}"#),
+            Ok(Incoming::HostTool(_))
+        ));
+        assert!(matches!(
+            read(br#"{"type":"host_tool_result","id":"a","result":{"content":"text"}}"#),
+            Ok(Incoming::Command(_))
+        ));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_becomes_a_replacement_character() {
+        let Ok(Incoming::Command(request)) = read(br#"{"type":"prompt","message":"a\ud83d b"}"#) else {
+            panic!("a command")
+        };
+        assert_eq!(request.fields["message"], "a\u{fffd} b");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_input_panics(line: Vec<u8>) {
+            let _ = read(&line);
+        }
+    }
+}
