@@ -1,1 +1,19 @@
-//! Placeholder.
+//! The agent core: messages, the turn loop, queues, sessions, compaction, built-in tools and settings.
+//!
+//! No V8, no stdout, and no knowledge of modes or of the language extensions are written in.
+
+pub mod agent_session;
+pub mod bash;
+pub mod compaction;
+pub mod events;
+pub mod hooks;
+pub mod host;
+pub mod prompt;
+pub mod provider;
+pub mod session {
+    pub struct SessionManager;
+}
+pub mod settings;
+pub mod tool;
+
+pub use agent_session::{AgentConfig, AgentSession};

@@ -1,0 +1,637 @@
+//! The one door through which extensions take part in a session (design: "`agent` has one hook trait").
+//!
+//! The bridge implements [`ExtensionHooks`] for isolates, tests implement it in memory. Every method returns one
+//! combined outcome: the order of handlers, chaining, short circuits and deadlines are the implementer's
+//! (spec/extension-api.md §5). The agent never learns what language an extension is written in, and an
+//! implementation must return within its own bounds: the loop waits for it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pier_protocol::entry::SessionEntry;
+use pier_protocol::event::{AgentEvent, CompactionReason};
+use pier_protocol::message::{Block, Content, CustomMessage, ImageBlock, Message, Usage};
+use pier_protocol::model::{Model, ThinkingLevel};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::bash::{BashOperations, BashResult};
+use crate::compaction::{CompactionPreparation, SuppliedCompaction};
+
+macro_rules! hook_events {
+    ($($variant:ident = $name:literal),* $(,)?) => {
+        /// Every event that an extension can subscribe to, by its wire name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum HookEvent { $($variant),* }
+
+        impl HookEvent {
+            pub const ALL: &[HookEvent] = &[$(HookEvent::$variant),*];
+
+            /// The name in `pi.on(name, …)`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(HookEvent::$variant => $name),* }
+            }
+
+            /// `None` for a name that never fires.
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($name => Some(HookEvent::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+hook_events! {
+    ProjectTrust = "project_trust",
+    ResourcesDiscover = "resources_discover",
+    SessionStart = "session_start",
+    SessionInfoChanged = "session_info_changed",
+    SessionBeforeSwitch = "session_before_switch",
+    SessionSwitch = "session_switch",
+    SessionBeforeBranch = "session_before_branch",
+    SessionBranch = "session_branch",
+    SessionBeforeFork = "session_before_fork",
+    SessionFork = "session_fork",
+    SessionBeforeCompact = "session_before_compact",
+    SessionCompacting = "session.compacting",
+    SessionCompact = "session_compact",
+    SessionCompactFailed = "session_compact_failed",
+    SessionBeforeTree = "session_before_tree",
+    SessionTree = "session_tree",
+    SessionShutdown = "session_shutdown",
+    Input = "input",
+    BeforeAgentStart = "before_agent_start",
+    Context = "context",
+    ContextWithSystem = "context_with_system",
+    BeforeProviderRequest = "before_provider_request",
+    BeforeProviderHeaders = "before_provider_headers",
+    AfterProviderResponse = "after_provider_response",
+    ProviderStreamEvent = "provider_stream_event",
+    AgentStart = "agent_start",
+    AgentEnd = "agent_end",
+    AgentBeforeSettle = "agent_before_settle",
+    AgentSettled = "agent_settled",
+    TurnStart = "turn_start",
+    TurnEnd = "turn_end",
+    MessageStart = "message_start",
+    MessageUpdate = "message_update",
+    MessageEnd = "message_end",
+    ToolCall = "tool_call",
+    ToolResult = "tool_result",
+    ToolExecutionStart = "tool_execution_start",
+    ToolExecutionUpdate = "tool_execution_update",
+    ToolExecutionEnd = "tool_execution_end",
+    AutoCompactionStart = "auto_compaction_start",
+    AutoCompactionEnd = "auto_compaction_end",
+    AutoRetryStart = "auto_retry_start",
+    AutoRetryEnd = "auto_retry_end",
+    ModelSelect = "model_select",
+    ThinkingLevelSelect = "thinking_level_select",
+    UiPromptStart = "ui_prompt_start",
+    UiPromptEnd = "ui_prompt_end",
+    UserBash = "user_bash",
+    UserPython = "user_python",
+    McpServersChange = "mcp_servers_change",
+    CacheWarmingDecision = "cache_warming_decision",
+    TtsrTriggered = "ttsr_triggered",
+    TodoReminder = "todo_reminder",
+    SessionDirectory = "session_directory",
+}
+
+/// A hook whose failure must stop what it guards (`tool_call`, `user_bash`); the text is shown as it is.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct HookFailure {
+    pub message: String,
+}
+
+/// Who submitted a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputSource {
+    Interactive,
+    Rpc,
+    Extension,
+}
+
+impl InputSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InputSource::Interactive => "interactive",
+            InputSource::Rpc => "rpc",
+            InputSource::Extension => "extension",
+        }
+    }
+}
+
+/// What to do with a prompt while a run is active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamingBehavior {
+    Steer,
+    FollowUp,
+}
+
+impl StreamingBehavior {
+    /// The word on the wire: `steer` or `followUp`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StreamingBehavior::Steer => "steer",
+            StreamingBehavior::FollowUp => "followUp",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct InputEvent {
+    pub text: String,
+    pub images: Vec<ImageBlock>,
+    pub source: InputSource,
+    /// Only while a run is active.
+    pub streaming_behavior: Option<StreamingBehavior>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub enum InputOutcome {
+    #[default]
+    Continue,
+    Transform {
+        text: String,
+        images: Vec<ImageBlock>,
+    },
+    /// An extension took the input; nothing is sent.
+    Handled,
+}
+
+#[derive(Debug, Clone)]
+pub struct BeforeAgentStart {
+    /// Text of the prompting message.
+    pub prompt: String,
+    pub images: Vec<ImageBlock>,
+    /// The custom message that triggers the run; `None` for a user prompt.
+    pub message: Option<Arc<Message>>,
+    pub system_prompt: String,
+    /// Inputs of the system prompt; handlers of the pi profile may edit a copy.
+    pub system_prompt_options: Value,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct BeforeAgentStartOutcome {
+    /// Added after the prompting message, in order.
+    pub messages: Vec<CustomMessage>,
+    /// Forces the prompt of this run's requests; never stored.
+    pub system_prompt: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ToolCallEvent {
+    pub tool_call_id: String,
+    pub tool_name: String,
+    /// Validated arguments.
+    pub input: Value,
+    pub parent_tool_call_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ToolCallOutcome {
+    /// Arguments after in-place edits; not validated again. `None` = unchanged.
+    pub input: Option<Value>,
+    pub block: Option<ToolBlock>,
+}
+
+/// The call must not run. A handler that threw blocks with its message as the reason.
+#[derive(Debug, Clone, Default)]
+pub struct ToolBlock {
+    /// Error text for the model; a standard text when absent.
+    pub reason: Option<String>,
+    /// Counts as a terminating result.
+    pub terminate: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct ToolResultEvent {
+    pub tool_call_id: String,
+    pub tool_name: String,
+    pub input: Value,
+    pub content: Vec<Block>,
+    pub details: Option<Value>,
+    pub is_error: bool,
+    pub structured_content: Option<Value>,
+    pub usage: Option<Usage>,
+    pub parent_tool_call_id: Option<String>,
+}
+
+/// Replacements; `None` leaves a member as it is. For the doubly optional ones `Some(None)` removes it.
+#[derive(Debug, Clone, Default)]
+pub struct ToolResultPatch {
+    pub content: Option<Vec<Block>>,
+    pub details: Option<Option<Value>>,
+    pub is_error: Option<bool>,
+    pub structured_content: Option<Option<Value>>,
+    pub usage: Option<Option<Usage>>,
+}
+
+/// An entry that a boundary handler wants stored (spec/extension-api.md §5.9).
+#[derive(Debug, Clone)]
+pub enum EntryDraft {
+    Custom { custom_type: String, data: Option<Value> },
+    CustomMessage(CustomMessage),
+    ContextEdit { target_id: String, replacement: Option<Content> },
+    Compaction(SuppliedCompaction),
+}
+
+#[derive(Debug, Clone)]
+pub struct TurnEndEvent {
+    pub turn_index: u64,
+    pub message: Arc<Message>,
+    pub tool_results: Vec<Arc<Message>>,
+    pub message_entry_id: Option<String>,
+    pub tool_result_entry_ids: Vec<String>,
+    /// Model context as it stands.
+    pub context: Vec<Arc<Message>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunOutcome {
+    Completed,
+    Aborted,
+    Error,
+}
+
+impl RunOutcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunOutcome::Completed => "completed",
+            RunOutcome::Aborted => "aborted",
+            RunOutcome::Error => "error",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct BeforeSettleEvent {
+    pub outcome: RunOutcome,
+    pub context: Vec<Arc<Message>>,
+}
+
+/// Result of a boundary hook.
+#[derive(Debug, Clone, Default)]
+pub struct BoundaryOutcome {
+    pub entries: Vec<EntryDraft>,
+    /// Take another turn.
+    pub continue_run: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct UserBashEvent {
+    pub command: String,
+    pub exclude_from_context: bool,
+    pub cwd: PathBuf,
+}
+
+#[derive(Debug, Clone, Default)]
+pub enum UserBashOutcome {
+    /// Run it with the host's shell.
+    #[default]
+    Run,
+    /// The extension ran it.
+    Result(BashResult),
+    /// Run it with the extension's executor.
+    Operations(Arc<dyn BashOperations>),
+}
+
+/// Why a session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionStartReason {
+    Startup,
+    Reload,
+    New,
+    Resume,
+    Fork,
+}
+
+impl SessionStartReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SessionStartReason::Startup => "startup",
+            SessionStartReason::Reload => "reload",
+            SessionStartReason::New => "new",
+            SessionStartReason::Resume => "resume",
+            SessionStartReason::Fork => "fork",
+        }
+    }
+}
+
+/// Why a session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShutdownReason {
+    Quit,
+    Reload,
+    New,
+    Resume,
+    Fork,
+}
+
+impl ShutdownReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ShutdownReason::Quit => "quit",
+            ShutdownReason::Reload => "reload",
+            ShutdownReason::New => "new",
+            ShutdownReason::Resume => "resume",
+            ShutdownReason::Fork => "fork",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct BeforeSwitchEvent {
+    /// `New` or `Resume`.
+    pub reason: SessionStartReason,
+    pub target_session_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkPosition {
+    /// The new session ends just before the entry.
+    Before,
+    /// The entry is included.
+    At,
+}
+
+impl ForkPosition {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ForkPosition::Before => "before",
+            ForkPosition::At => "at",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct BeforeForkEvent {
+    pub entry_id: String,
+    pub position: ForkPosition,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct BeforeForkOutcome {
+    pub cancel: bool,
+    /// Keep the live message list (xcsh).
+    pub skip_conversation_restore: bool,
+}
+
+#[derive(Clone)]
+pub struct BeforeCompactEvent {
+    pub preparation: Arc<CompactionPreparation>,
+    /// Root to leaf.
+    pub branch_entries: Vec<Arc<SessionEntry>>,
+    pub custom_instructions: Option<String>,
+    pub reason: CompactionReason,
+    pub will_retry: bool,
+    pub signal: CancellationToken,
+}
+
+#[derive(Debug, Clone, Default)]
+pub enum BeforeCompactOutcome {
+    #[default]
+    Continue,
+    Cancel,
+    /// Used as it is; no model call.
+    Supply(SuppliedCompaction),
+}
+
+#[derive(Debug, Clone)]
+pub struct CompactingEvent {
+    pub session_id: String,
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// xcsh `session.compacting`.
+#[derive(Debug, Clone, Default)]
+pub struct CompactingOutcome {
+    /// Appended to the summary request.
+    pub context: Vec<String>,
+    /// Replaces the instructions of the summary request.
+    pub prompt: Option<String>,
+    /// Stored with the entry.
+    pub preserve_data: Option<Value>,
+}
+
+#[derive(Clone)]
+pub struct BeforeTreeEvent {
+    pub target_id: String,
+    pub old_leaf_id: Option<String>,
+    pub common_ancestor_id: Option<String>,
+    pub entries_to_summarize: Vec<Arc<SessionEntry>>,
+    pub user_wants_summary: bool,
+    pub custom_instructions: Option<String>,
+    pub replace_instructions: bool,
+    pub label: Option<String>,
+    pub signal: CancellationToken,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct BeforeTreeOutcome {
+    pub cancel: bool,
+    /// Used only when a summary is wanted.
+    pub summary: Option<SuppliedSummary>,
+    pub custom_instructions: Option<String>,
+    pub replace_instructions: Option<bool>,
+    pub label: Option<String>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct SuppliedSummary {
+    pub summary: String,
+    pub details: Option<Value>,
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct DiscoveredResources {
+    pub skill_paths: Vec<PathBuf>,
+    pub prompt_paths: Vec<PathBuf>,
+    pub theme_paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelSelectSource {
+    Set,
+    Cycle,
+    Restore,
+}
+
+impl ModelSelectSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ModelSelectSource::Set => "set",
+            ModelSelectSource::Cycle => "cycle",
+            ModelSelectSource::Restore => "restore",
+        }
+    }
+}
+
+/// Something that happened; handlers' return values are ignored.
+#[derive(Debug, Clone)]
+pub enum Notification {
+    /// A session event other than `message_update` and `message_end`, before any client sees it. `turn_end` and `message_end`
+    /// reach extensions through their own methods instead. Compaction events go to xcsh extensions as `auto_compaction_*`
+    /// unless their reason is manual.
+    Event(Arc<AgentEvent>),
+    SessionStart { reason: SessionStartReason, previous_session_file: Option<PathBuf> },
+    SessionShutdown { reason: ShutdownReason, target_session_file: Option<PathBuf> },
+    SessionTree {
+        new_leaf_id: Option<String>,
+        old_leaf_id: Option<String>,
+        summary_entry: Option<Arc<SessionEntry>>,
+        from_extension: bool,
+    },
+    SessionCompact { compaction_entry: Arc<SessionEntry>, from_extension: bool, reason: CompactionReason, will_retry: bool },
+    SessionCompactFailed {
+        reason: CompactionReason,
+        error_message: Option<String>,
+        aborted: bool,
+        will_retry: bool,
+        from_extension: bool,
+    },
+    ModelSelect { model: Arc<Model>, previous_model: Option<Arc<Model>>, source: ModelSelectSource },
+    ThinkingLevelSelect { level: ThinkingLevel, previous_level: ThinkingLevel },
+    AfterProviderResponse { status: u16, headers: Value },
+    ProviderStreamEvent { provider: String, api: String, model: String, data: Value },
+}
+
+impl Notification {
+    /// The event that a handler must have subscribed to.
+    pub fn hook(&self) -> Option<HookEvent> {
+        match self {
+            Notification::Event(event) => HookEvent::parse(event.name()),
+            Notification::SessionStart { .. } => Some(HookEvent::SessionStart),
+            Notification::SessionShutdown { .. } => Some(HookEvent::SessionShutdown),
+            Notification::SessionTree { .. } => Some(HookEvent::SessionTree),
+            Notification::SessionCompact { .. } => Some(HookEvent::SessionCompact),
+            Notification::SessionCompactFailed { .. } => Some(HookEvent::SessionCompactFailed),
+            Notification::ModelSelect { .. } => Some(HookEvent::ModelSelect),
+            Notification::ThinkingLevelSelect { .. } => Some(HookEvent::ThinkingLevelSelect),
+            Notification::AfterProviderResponse { .. } => Some(HookEvent::AfterProviderResponse),
+            Notification::ProviderStreamEvent { .. } => Some(HookEvent::ProviderStreamEvent),
+        }
+    }
+}
+
+/// Extensions as the agent sees them. All defaults do nothing.
+///
+/// The loop calls a method only after [`ExtensionHooks::subscribed`] said that someone listens, except
+/// [`ExtensionHooks::notify`] for session lifecycle events, which is always called.
+#[async_trait]
+pub trait ExtensionHooks: Send + Sync {
+    /// Whether any handler listens to `event`. Asked before anything is copied or serialised, so it must be cheap.
+    fn subscribed(&self, event: HookEvent) -> bool;
+
+    async fn input(&self, _event: InputEvent) -> InputOutcome {
+        InputOutcome::Continue
+    }
+
+    /// Runs the extension command `name` when one is registered; `None` when the text is no extension command.
+    /// `args` is the rest of the line after the first space, untouched. Errors were reported by the implementer.
+    async fn run_command(&self, _name: &str, _args: &str) -> Option<()> {
+        None
+    }
+
+    /// Whether `name` is an extension command, without running it.
+    fn is_command(&self, _name: &str) -> bool {
+        false
+    }
+
+    async fn before_agent_start(&self, _event: BeforeAgentStart) -> BeforeAgentStartOutcome {
+        BeforeAgentStartOutcome::default()
+    }
+
+    /// System messages are not in the list. `None` = unchanged.
+    async fn context(&self, _messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+        None
+    }
+
+    /// As `context`, with system messages.
+    async fn context_with_system(&self, _messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+        None
+    }
+
+    /// `None` = unchanged.
+    async fn before_provider_request(&self, _payload: &Value) -> Option<Value> {
+        None
+    }
+
+    /// Headers as an object; a `null` member deletes one. `None` = unchanged.
+    async fn before_provider_headers(&self, _headers: &Value) -> Option<Value> {
+        None
+    }
+
+    async fn tool_call(&self, _event: ToolCallEvent) -> ToolCallOutcome {
+        ToolCallOutcome::default()
+    }
+
+    async fn tool_result(&self, _event: ToolResultEvent) -> ToolResultPatch {
+        ToolResultPatch::default()
+    }
+
+    /// A replacement of the same role, or `None`. Called for every message, before the `message_end` event is written.
+    async fn message_end(&self, _message: &Arc<Message>) -> Option<Message> {
+        None
+    }
+
+    /// Called before the `turn_end` event is written.
+    async fn turn_end(&self, _event: TurnEndEvent) -> BoundaryOutcome {
+        BoundaryOutcome::default()
+    }
+
+    async fn agent_before_settle(&self, _event: BeforeSettleEvent) -> BoundaryOutcome {
+        BoundaryOutcome::default()
+    }
+
+    /// An error prevents the command from running.
+    async fn user_bash(&self, _event: UserBashEvent) -> Result<UserBashOutcome, HookFailure> {
+        Ok(UserBashOutcome::Run)
+    }
+
+    /// True = cancelled.
+    async fn session_before_switch(&self, _event: BeforeSwitchEvent) -> bool {
+        false
+    }
+
+    async fn session_before_fork(&self, _event: BeforeForkEvent) -> BeforeForkOutcome {
+        BeforeForkOutcome::default()
+    }
+
+    async fn session_before_compact(&self, _event: BeforeCompactEvent) -> BeforeCompactOutcome {
+        BeforeCompactOutcome::Continue
+    }
+
+    async fn session_compacting(&self, _event: CompactingEvent) -> CompactingOutcome {
+        CompactingOutcome::default()
+    }
+
+    async fn session_before_tree(&self, _event: BeforeTreeEvent) -> BeforeTreeOutcome {
+        BeforeTreeOutcome::default()
+    }
+
+    async fn resources_discover(&self, _cwd: &std::path::Path, _reason: SessionStartReason) -> DiscoveredResources {
+        DiscoveredResources::default()
+    }
+
+    /// The loop waits until every handler returned.
+    async fn notify(&self, _notification: Notification) {}
+
+    /// Queues a `message_update`. Returns once it is queued, not once handlers ran; may wait for room in a bounded
+    /// queue. The implementer keeps updates before the `message_end` of the same message.
+    async fn message_update(&self, _event: &Arc<AgentEvent>) {}
+}
+
+/// No extensions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHooks;
+
+#[async_trait]
+impl ExtensionHooks for NoHooks {
+    fn subscribed(&self, _event: HookEvent) -> bool {
+        false
+    }
+}

@@ -1,0 +1,34 @@
+//! The system prompt: sections, their state in the session, and its text (spec/agent-loop.md §9).
+
+use std::path::PathBuf;
+
+/// Parts of the system prompt that come from flags and files.
+#[derive(Debug, Clone, Default)]
+pub struct PromptConfig {
+    /// `--system-prompt` or `SYSTEM.md`: replaces the preamble and removes `tools`, `rules` and `docs`.
+    pub custom: Option<String>,
+    /// `--append-system-prompt` or `APPEND_SYSTEM.md`.
+    pub append: Option<String>,
+    /// `AGENTS.md` and the like, outermost first.
+    pub context_files: Vec<ContextFile>,
+    pub skills: Vec<SkillSummary>,
+    /// Where the product's documentation is; the `docs` section is left out when absent.
+    pub docs: Option<String>,
+    /// Further sections by extension, in order: name and text.
+    pub extra_sections: Vec<(String, String)>,
+}
+
+/// A file with instructions for a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    pub path: PathBuf,
+    pub content: String,
+}
+
+/// A skill as the model is told about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillSummary {
+    pub name: String,
+    pub description: String,
+    pub location: PathBuf,
+}

@@ -1,0 +1,102 @@
+//! Providers by name and the models they offer. Registration at run time is immediate; removing a registration
+//! brings back what it had replaced (spec/extension-api.md §7.6).
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use parking_lot::RwLock;
+use pier_protocol::model::Model;
+
+use super::ModelProvider;
+
+/// One registration of a provider.
+#[derive(Clone)]
+pub struct ProviderEntry {
+    pub provider: Arc<dyn ModelProvider>,
+    /// In the order they are listed; `provider` of each is the registered name.
+    pub models: Vec<Arc<Model>>,
+}
+
+struct Registered {
+    owner: String,
+    entry: ProviderEntry,
+}
+
+/// All providers. Cheap to share behind an `Arc`.
+#[derive(Default)]
+pub struct ProviderRegistry(RwLock<IndexMap<String, Vec<Registered>>>);
+
+impl ProviderRegistry {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers `name` for `owner`, replacing that owner's earlier registration of the name and hiding everyone
+    /// else's. The models get the provider's name.
+    pub fn register(&self, owner: &str, name: &str, provider: Arc<dyn ModelProvider>, models: Vec<Model>) {
+        let models = models
+            .into_iter()
+            .map(|mut model| {
+                model.provider = name.to_owned();
+                Arc::new(model)
+            })
+            .collect();
+        let mut state = self.0.write();
+        let stack = state.entry(name.to_owned()).or_default();
+        stack.retain(|registered| registered.owner != owner);
+        stack.push(Registered { owner: owner.to_owned(), entry: ProviderEntry { provider, models } });
+    }
+
+    /// Removes an owner's registration of `name`.
+    pub fn unregister(&self, owner: &str, name: &str) {
+        let mut state = self.0.write();
+        if let Some(stack) = state.get_mut(name) {
+            stack.retain(|registered| registered.owner != owner);
+            if stack.is_empty() {
+                state.shift_remove(name);
+            }
+        }
+    }
+
+    /// Removes everything an owner registered.
+    pub fn clear_owner(&self, owner: &str) {
+        let mut state = self.0.write();
+        for stack in state.values_mut() {
+            stack.retain(|registered| registered.owner != owner);
+        }
+        state.retain(|_, stack| !stack.is_empty());
+    }
+
+    /// The effective registration of a provider.
+    pub fn get(&self, name: &str) -> Option<ProviderEntry> {
+        self.0.read().get(name).and_then(|stack| stack.last()).map(|registered| registered.entry.clone())
+    }
+
+    /// Names of all providers, in order of first registration.
+    pub fn names(&self) -> Vec<String> {
+        self.0.read().keys().cloned().collect()
+    }
+
+    /// All models of all providers.
+    pub fn models(&self) -> Vec<Arc<Model>> {
+        self.0
+            .read()
+            .values()
+            .filter_map(|stack| stack.last())
+            .flat_map(|registered| registered.entry.models.iter().cloned())
+            .collect()
+    }
+
+    /// Models whose provider could be asked now.
+    pub fn available_models(&self) -> Vec<Arc<Model>> {
+        self.models().into_iter().filter(|model| self.has_credentials(model)).collect()
+    }
+
+    pub fn find(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
+        self.get(provider)?.models.iter().find(|model| model.id == id).cloned()
+    }
+
+    pub fn has_credentials(&self, model: &Model) -> bool {
+        self.get(&model.provider).is_some_and(|entry| entry.provider.has_credentials(model))
+    }
+}

@@ -1,0 +1,1 @@
+//! Strict validation of provider streams.
