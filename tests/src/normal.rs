@@ -1,0 +1,181 @@
+//! Brings recorded and new records into one form, so that only real differences remain: ids, times, paths,
+//! durations, and token counts that depend on the text of the system prompt become patterns. Never drops a field, apart from
+//! the content of system messages, which the recordings leave out.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").ok()
+});
+static TIME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}[.-]\d{3}Z").ok());
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\$(ROOT|TMP)[^\s"]*"#).ok());
+
+/// Members whose value is a clock reading or a duration.
+const TIMES: [&str; 2] = ["timestamp", "durationMs"];
+/// Members whose value names an entry or a session.
+const IDS: [&str; 7] = [
+    "parentId",
+    "entryId",
+    "leafId",
+    "targetId",
+    "sessionId",
+    "firstKeptEntryId",
+    "fromId",
+];
+/// Members whose value is a path.
+const PATHS: [&str; 2] = ["sessionFile", "fullOutputPath"];
+/// Token counts and costs that grow with the system prompt.
+const COUNTS: [&str; 6] = [
+    "input",
+    "totalTokens",
+    "total",
+    "tokens",
+    "percent",
+    "contextTokens",
+];
+
+/// The comparable form of a record.
+pub fn record(value: &Value) -> Value {
+    let top_id = value.get("type").and_then(Value::as_str) == Some("extension_ui_request");
+    let mut normal = walk(value);
+    if top_id && let Some(id) = normal.get_mut("id") {
+        *id = Value::from("<id>");
+    }
+    normal
+}
+
+fn walk(value: &Value) -> Value {
+    match value {
+        Value::Object(members) if members.get("role").and_then(Value::as_str) == Some("system") => {
+            Value::Object(Map::from_iter([("role".to_owned(), Value::from("system"))]))
+        }
+        Value::Object(members) => {
+            let entry = members.contains_key("parentId");
+            let mut sorted: Vec<_> = members.iter().collect();
+            sorted.sort_by_key(|(name, _)| *name);
+            sorted
+                .into_iter()
+                .map(|(name, member)| (name.clone(), one(name, member, entry)))
+                .collect()
+        }
+        Value::Array(elements) => elements.iter().map(walk).collect(),
+        Value::String(text) => Value::from(string(text)),
+        _ => value.clone(),
+    }
+}
+
+fn one(name: &str, value: &Value, entry: bool) -> Value {
+    let number = value.as_f64();
+    if TIMES.contains(&name) && !value.is_null() {
+        return Value::from("<time>");
+    }
+    if (IDS.contains(&name) || (entry && name == "id")) && value.is_string() {
+        return Value::from("<id>");
+    }
+    if PATHS.contains(&name) && value.is_string() {
+        return Value::from("<path>");
+    }
+    if COUNTS.contains(&name) && number.is_some_and(|number| number != 0.0) {
+        return Value::from("<count>");
+    }
+    match number {
+        // 1 and 1.0 are one number to JavaScript.
+        Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::from(number as i64),
+        _ => walk(value),
+    }
+}
+
+fn string(text: &str) -> String {
+    let mut result = text.to_owned();
+    for (pattern, name) in [(&UUID, "<id>"), (&TIME, "<time>"), (&PLACE, "<path>")] {
+        if let Some(pattern) = pattern.as_ref() {
+            result = pattern.replace_all(&result, name).into_owned();
+        }
+    }
+    result
+}
+
+/// What kind of record this is, for finding its counterpart: never holds anything that varies.
+pub fn signature(value: &Value) -> String {
+    let text = |pointer: &str| match value.pointer(pointer) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let id = if text("/type") == "response" {
+        text("/id")
+    } else {
+        String::new()
+    };
+    [
+        text("/type"),
+        id,
+        text("/command"),
+        text("/method"),
+        text("/title"),
+        text("/message/role"),
+        text("/toolCallId"),
+        text("/assistantMessageEvent/type"),
+        text("/assistantMessageEvent/contentIndex"),
+    ]
+    .join("|")
+}
+
+/// Strings that a client would quote back: ids in the recording and the ids at the same places now.
+pub fn ids(recorded: &Value, actual: &Value, found: &mut Vec<(String, String)>) {
+    match (recorded, actual) {
+        (Value::Object(left), Value::Object(right)) => {
+            for (name, value) in left {
+                if let Some(other) = right.get(name) {
+                    ids(value, other, found);
+                }
+            }
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            for (value, other) in left.iter().zip(right) {
+                ids(value, other, found);
+            }
+        }
+        (Value::String(left), Value::String(right)) if left != right && looks_like_id(left) => {
+            found.push((left.clone(), right.clone()));
+        }
+        _ => {}
+    }
+}
+
+fn looks_like_id(text: &str) -> bool {
+    let hex = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
+    (text.len() == 8 && hex(text)) || (text.len() == 36 && text.split('-').all(hex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_varies_is_hidden() {
+        let left = json!({"type": "a", "timestamp": 5, "text": "kept", "n": 1.0, "usage": {"input": 0, "output": 3}});
+        let right = json!({"n": 1, "usage": {"output": 3, "input": 0}, "type": "a", "timestamp": 9, "text": "kept"});
+        assert_eq!(record(&left).to_string(), record(&right).to_string());
+        assert_ne!(record(&json!({"text": "a"})), record(&json!({"text": "b"})));
+        assert_ne!(
+            record(&json!({"usage": {"input": 0}})),
+            record(&json!({"usage": {"input": 4}}))
+        );
+    }
+
+    #[test]
+    fn ids_of_both_sides_are_paired() {
+        let mut found = Vec::new();
+        ids(
+            &json!({"id": "0a1b2c3d", "x": "other"}),
+            &json!({"id": "ffffffff", "x": "thing"}),
+            &mut found,
+        );
+        assert_eq!(found, [("0a1b2c3d".to_owned(), "ffffffff".to_owned())]);
+    }
+}

@@ -1,0 +1,130 @@
+//! `steps.jsonl`: a conversation with RPC mode, one step a line.
+//!
+//! * `{"send": RECORD}` and `{"raw": TEXT}` write to stdin; `{"close": true}` ends it; `{"signal": "TERM"}` sends a signal.
+//! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
+//! * `"within_ms"` beside either bounds the wait (10 s otherwise).
+//! * `{"never": PATTERN}` fails when a record between the previous step and the next `expect` that is met fits.
+//! * `{"note": TEXT}` explains.
+//!
+//! Values kept by `"<<save:NAME>>"` in a pattern fill `"<<NAME>>"` in later sends.
+
+use crate::pattern::{Saved, fill, json_matches};
+use crate::rpc::Client;
+use crate::sandbox::Sandbox;
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+const DEFAULT_WAIT_MS: u64 = 10_000;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Step {
+    send: Option<Value>,
+    raw: Option<String>,
+    close: bool,
+    signal: Option<String>,
+    expect: Option<Value>,
+    next: Option<Value>,
+    within_ms: Option<u64>,
+    never: Option<Value>,
+    #[allow(dead_code, reason = "written for the reader of the file")]
+    note: Option<String>,
+}
+
+/// Runs all steps; the client's input is closed afterwards.
+///
+/// # Errors
+/// Names the step that failed and the whole exchange until then.
+pub fn run(text: &str, client: &mut Client, sandbox: &Sandbox) -> Result<()> {
+    let mut saved = Saved::new();
+    let mut forbidden = Vec::new();
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let place = || format!("step on line {}: {line}", index + 1);
+        let step: Step = serde_json::from_str(line).with_context(place)?;
+        one(step, client, sandbox, &mut saved, &mut forbidden).with_context(place)?;
+    }
+    client.close();
+    Ok(())
+}
+
+fn one(
+    step: Step,
+    client: &mut Client,
+    sandbox: &Sandbox,
+    saved: &mut Saved,
+    forbidden: &mut Vec<Value>,
+) -> Result<()> {
+    if let Some(pattern) = step.never {
+        forbidden.push(pattern);
+    }
+    if let Some(record) = step.send {
+        let text = sandbox.expand(&fill(&record, saved).to_string());
+        client.send_raw(&format!("{text}\n"))?;
+    }
+    if let Some(text) = step.raw {
+        client.send_raw(&text)?;
+    }
+    if step.close {
+        client.close();
+    }
+    if let Some(name) = step.signal {
+        let signal = match name.as_str() {
+            "TERM" => Signal::TERM,
+            "HUP" => Signal::HUP,
+            "INT" => Signal::INT,
+            other => bail!("unknown signal `{other}`; known: TERM, HUP, INT"),
+        };
+        client.process().signal(signal)?;
+    }
+    let deadline =
+        Instant::now() + Duration::from_millis(step.within_ms.unwrap_or(DEFAULT_WAIT_MS));
+    if let Some(pattern) = step.next {
+        let pattern = fill(&pattern, saved);
+        let record = wait(client, sandbox, deadline)?;
+        json_matches(&pattern, &record, saved).map_err(|why| {
+            anyhow::anyhow!("the next record does not fit: {why}\n{}", client.report())
+        })?;
+        forbidden.clear();
+    }
+    if let Some(pattern) = step.expect {
+        let pattern = fill(&pattern, saved);
+        loop {
+            let record = wait(client, sandbox, deadline)?;
+            let mut attempt = saved.clone();
+            if json_matches(&pattern, &record, &mut attempt).is_ok() {
+                *saved = attempt;
+                break;
+            }
+            let bad = forbidden
+                .iter()
+                .find(|never| json_matches(never, &record, &mut saved.clone()).is_ok());
+            if let Some(never) = bad {
+                bail!("a record came that must not: {never}\n{}", client.report());
+            }
+        }
+        forbidden.clear();
+    }
+    Ok(())
+}
+
+fn wait(client: &mut Client, sandbox: &Sandbox, deadline: Instant) -> Result<Value> {
+    match client.next(deadline)? {
+        Some(record) => Ok(serde_json::from_str(
+            &sandbox.normalise(&record.to_string()),
+        )?),
+        None if client.process().is_running() => {
+            bail!("no such record in time\n{}", client.report())
+        }
+        None => bail!(
+            "the process ended without such a record\n{}",
+            client.report()
+        ),
+    }
+}
