@@ -22,7 +22,13 @@ import {
 	describeTransformer,
 } from "./registration.ts";
 import type { Runtime } from "./runtime.ts";
-import type { EntryRenderer, EventHandler, MarkdownTransformer, MessageRenderer, ToolRendererResolver } from "./types.ts";
+import type {
+	EntryRenderer,
+	EventHandler,
+	MarkdownTransformer,
+	MessageRenderer,
+	ToolRendererResolver,
+} from "./types.ts";
 import {
 	checkCommand,
 	checkFlag,

@@ -58,6 +58,7 @@ export interface SyncMethods {
 	"bus.targets": Method<{ channel: string }, number>;
 	"bus.emit": Method<{ ext: ExtId; channel: string; data: unknown }, void>;
 	log: Method<{ ext: ExtId; level: string; message: string; context?: unknown }, void>;
+	"render.invalidate": Method<{ ext: ExtId; toolCallId: string }, void>;
 	error: Method<{ ext: ExtId; event: string; name: string; message: string; stack?: string }, void>;
 	unregisterProvider: Method<{ ext: ExtId; name: string }, void>;
 	"exec.cancel": Method<{ execId: number }, void>;

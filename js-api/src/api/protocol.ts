@@ -96,6 +96,7 @@ export interface HandlerKinds {
 	profileCollect: { ext: ExtId; id: string; callId: CallId };
 	bashExec: { handle: number; callId: CallId };
 	render: RenderHeader;
+	transformMarkdown: { ext: ExtId };
 	callback: { handle: number; callId?: CallId };
 	release: { handles?: number[]; toolCalls?: string[] };
 	abort: { callId?: CallId; runId?: number; reason?: string };
@@ -270,4 +271,6 @@ export interface DialogAnswer {
 	confirmed?: boolean;
 	cancelled?: boolean;
 	timedOut?: boolean;
+	/** Arrow key that closed a selector which offers one. */
+	key?: "left" | "right";
 }

@@ -12,7 +12,14 @@ import type {
 	ToolRegistration,
 } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
-import type { CommandDefinition, FlagOptions, ProfileCollector, ProviderConfig, ServiceStatus, ToolDefinition } from "./types.ts";
+import type {
+	CommandDefinition,
+	FlagOptions,
+	ProfileCollector,
+	ProviderConfig,
+	ServiceStatus,
+	ToolDefinition,
+} from "./types.ts";
 
 /** Members that have a place of their own in `ToolRegistration`, or that are functions by definition. */
 const KNOWN_TOOL_MEMBERS = new Set([

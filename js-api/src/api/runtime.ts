@@ -12,6 +12,9 @@ import { SessionMirror } from "./session-mirror.ts";
 import { StateCache } from "./state.ts";
 import type { Namespaces } from "./types.ts";
 
+/** Rich `details` kept for renderers; older calls are drawn from their JSON form. */
+const KEPT_DETAILS = 200;
+
 export class Runtime {
 	readonly records = new Map<number, ExtensionRecord>();
 	readonly calls = new Calls();
@@ -24,6 +27,9 @@ export class Runtime {
 	readonly flagValues = new Map<string, FlagValue>();
 	namespaces: Namespaces = {};
 	bound: BindHeader | undefined;
+	/** Runs once before the first extension loads: what must not happen while a snapshot is made. */
+	onFirstLoad: (() => void) | undefined;
+	readonly #details = new Map<string, unknown>();
 	#nextId = 1;
 
 	constructor() {
@@ -56,6 +62,23 @@ export class Runtime {
 
 	retract(record: ExtensionRecord, kind: string, id: string | number): void {
 		if (record.phase === "active") hostCall("unregister", { ext: record.ext, kind, id });
+	}
+
+	/** Keeps a tool result's `details` as the tool made them, for the renderer of the same package (§12). */
+	rememberDetails(toolCallId: string, details: unknown): void {
+		if (details === null || typeof details !== "object") return;
+		this.#details.delete(toolCallId);
+		this.#details.set(toolCallId, details);
+		const oldest = this.#details.size > KEPT_DETAILS ? this.#details.keys().next().value : undefined;
+		if (oldest !== undefined) this.#details.delete(oldest);
+	}
+
+	detailsOf(toolCallId: string): unknown {
+		return this.#details.get(toolCallId);
+	}
+
+	forgetDetails(toolCallId: string): void {
+		this.#details.delete(toolCallId);
 	}
 
 	/** Reports an error that no call carries. Never throws: it is the last resort of code that must not fail. */

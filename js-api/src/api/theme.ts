@@ -31,7 +31,10 @@ function channels(hex: string): [number, number, number] | undefined {
 function nearest256([r, g, b]: [number, number, number]): number {
 	const levels = [0, 95, 135, 175, 215, 255];
 	const step = (value: number) =>
-		levels.reduce((best, level, index) => (Math.abs(level - value) < Math.abs((levels[best] ?? 0) - value) ? index : best), 0);
+		levels.reduce(
+			(best, level, index) => (Math.abs(level - value) < Math.abs((levels[best] ?? 0) - value) ? index : best),
+			0,
+		);
 	const [ri, gi, bi] = [step(r), step(g), step(b)];
 	const distance = (x: number, y: number, z: number) => (x - r) ** 2 + (y - g) ** 2 + (z - b) ** 2;
 	const cube = distance(levels[ri] ?? 0, levels[gi] ?? 0, levels[bi] ?? 0);
@@ -57,7 +60,11 @@ export class Theme {
 	readonly #fgCache = new Map<string, string>();
 	readonly #bgCache = new Map<string, string>();
 
-	constructor(palette: Palette = PALETTES.dark as Palette, mode: ColorMode = "truecolor", symbols: SymbolPreset = "unicode") {
+	constructor(
+		palette: Palette = PALETTES.dark as Palette,
+		mode: ColorMode = "truecolor",
+		symbols: SymbolPreset = "unicode",
+	) {
 		this.#palette = palette;
 		this.#mode = mode;
 		this.#symbols = symbols;
@@ -121,7 +128,13 @@ export class Theme {
 		return this.#sequence(this.#bgCache, this.#palette.bg, token, 48, RESET_BG);
 	}
 
-	#sequence(cache: Map<string, string>, table: Record<string, string>, token: string, layer: 38 | 48, reset: string): string {
+	#sequence(
+		cache: Map<string, string>,
+		table: Record<string, string>,
+		token: string,
+		layer: 38 | 48,
+		reset: string,
+	): string {
 		let sequence = cache.get(token);
 		if (sequence === undefined) {
 			const hex = Object.hasOwn(table, token) ? table[token] : undefined;

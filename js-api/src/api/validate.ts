@@ -93,7 +93,10 @@ export function checkProvider(name: unknown, config: unknown): ProviderConfig {
 export function checkServiceStatus(value: unknown): ServiceStatus {
 	if (!isObjectLike(value)) fail("registerServiceStatus: the argument", "an object", value);
 	const service = value as ServiceStatus;
-	requireFunction(`registerServiceStatus("${requireText("registerServiceStatus: name", service.name)}"): check`, service.check);
+	requireFunction(
+		`registerServiceStatus("${requireText("registerServiceStatus: name", service.name)}"): check`,
+		service.check,
+	);
 	return service;
 }
 

@@ -1,0 +1,228 @@
+// Runs an extension's `streamSimple` (§7.6): iterates the stream inside the isolate and ships its events in batches. However the stream
+// ends, the host gets exactly one terminal event; only a provider that never produced a stream makes the call itself fail.
+
+import { hostCall, hostCallAsync } from "../host.ts";
+import type { CallScope } from "./calls.ts";
+import { messageOf } from "./errors.ts";
+import { describeType, isObjectLike, isRecord, type JsonObject } from "./json.ts";
+import { PartialMessageBuilder } from "./partial-message.ts";
+import type { Profile, StreamHook } from "./protocol.ts";
+import type { Runtime } from "./runtime.ts";
+import { StreamEvents } from "./stream-events.ts";
+
+export interface StreamHeader {
+	ext: number;
+	provider: string;
+	callId: number;
+	hooks?: StreamHook[];
+}
+
+interface StreamRequest {
+	model: JsonObject;
+	context: { systemPrompt?: string; messages: unknown[]; tools?: unknown[] };
+	options?: JsonObject;
+}
+
+/** Events shipped in one call at most. */
+const BATCH = 64;
+/** Microtask turns that a ready stream gets before what is queued is shipped. */
+const PATIENCE = 4;
+/** Milliseconds that an aborted stream has for ending by itself. */
+const ABORT_GRACE = 1000;
+/** Milliseconds that a stream which ended without a terminal event has for its `result()`. */
+const RESULT_GRACE = 100;
+
+/** xcsh providers read prompt and tools from the context, pi providers from a leading system message. */
+function contextFor(profile: Profile, context: StreamRequest["context"]): unknown {
+	if (profile !== "pi") return context;
+	const { systemPrompt, tools, messages } = context;
+	const first = messages[0];
+	if (isRecord(first) && first.role === "system") return { messages };
+	const system = {
+		role: "system",
+		content: systemPrompt ?? "",
+		...(tools !== undefined && tools.length > 0 ? { toolsAdded: tools } : {}),
+		timestamp: 0,
+	};
+	return { messages: [system, ...messages] };
+}
+
+function callbacks(callId: number, hooks: readonly StreamHook[]): Record<string, unknown> {
+	const options: Record<string, unknown> = {};
+	if (hooks.includes("payload")) {
+		options.onPayload = async (payload: unknown) =>
+			(await hostCallAsync("stream.payload", { callId, payload }))?.payload;
+	}
+	if (hooks.includes("response")) {
+		options.onResponse = (response: { status: number; headers: unknown }) =>
+			hostCallAsync("stream.response", { callId, status: response.status, headers: response.headers });
+	}
+	if (hooks.includes("event")) {
+		options.onProviderStreamEvent = (data: unknown) => hostCall("stream.event", { callId, data });
+	}
+	return options;
+}
+
+/** Collects events and hands them to the host in batches, waiting when the host's queue is full. */
+class Shipper {
+	readonly #callId: number;
+	#queue: unknown[] = [];
+	#drain: Promise<void> | undefined;
+
+	constructor(callId: number) {
+		this.#callId = callId;
+	}
+
+	add(event: unknown): void {
+		this.#queue.push(event);
+		if (this.#queue.length >= BATCH) this.flush();
+	}
+
+	flush(): void {
+		if (this.#queue.length === 0) return;
+		const events = this.#queue;
+		this.#queue = [];
+		const answer = hostCall("stream.events", { callId: this.#callId, events });
+		if (answer?.full) this.#drain = hostCallAsync("stream.drain", { callId: this.#callId });
+	}
+
+	/** Resolves when the host has room again. */
+	async room(): Promise<void> {
+		const drain = this.#drain;
+		this.#drain = undefined;
+		await drain;
+	}
+}
+
+function delay(ms: number): { passed: Promise<"late">; cancel: () => void } {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const passed = new Promise<"late">((resolve) => {
+		timer = setTimeout(() => resolve("late"), ms);
+	});
+	return { passed, cancel: () => clearTimeout(timer) };
+}
+
+/** Resolves some time after the signal fired, so that a stream which ignores it does not hold the run for ever. */
+function abortDeadline(signal: AbortSignal): { passed: Promise<"late">; cancel: () => void } {
+	let grace: ReturnType<typeof delay> | undefined;
+	let onAbort = () => {};
+	const passed = new Promise<"late">((resolve) => {
+		onAbort = () => {
+			grace = delay(ABORT_GRACE);
+			void grace.passed.then(resolve);
+		};
+		if (signal.aborted) onAbort();
+		else signal.addEventListener("abort", onAbort, { once: true });
+	});
+	return {
+		passed,
+		cancel: () => {
+			grace?.cancel();
+			signal.removeEventListener("abort", onAbort);
+		},
+	};
+}
+
+async function ship(
+	iterator: AsyncIterator<unknown>,
+	events: StreamEvents,
+	shipper: Shipper,
+	signal: AbortSignal,
+): Promise<void> {
+	const deadline = abortDeadline(signal);
+	try {
+		while (!events.finished) {
+			await shipper.room();
+			const next = iterator.next();
+			let ready = false;
+			const settle = () => {
+				ready = true;
+			};
+			next.then(settle, settle);
+			for (let turn = 0; turn < PATIENCE && !ready; turn++) await null;
+			if (!ready) shipper.flush();
+			const step = ready ? await next : await Promise.race([next, deadline.passed]);
+			if (step === "late") return;
+			if (step.done) return;
+			const wire = events.translate(step.value);
+			if (wire !== undefined) shipper.add(wire);
+		}
+	} finally {
+		deadline.cancel();
+	}
+}
+
+/** What a stream that ended without a terminal event says its result is. */
+async function lateResult(stream: object): Promise<unknown> {
+	const { result } = stream as { result?: () => unknown };
+	if (typeof result !== "function") return undefined;
+	const limit = delay(RESULT_GRACE);
+	try {
+		const message = await Promise.race([Promise.resolve(result.call(stream)), limit.passed]);
+		return message === "late" ? undefined : message;
+	} finally {
+		limit.cancel();
+	}
+}
+
+function asTerminal(message: Record<string, unknown>): Record<string, unknown> {
+	const { stopReason } = message;
+	return stopReason === "error" || stopReason === "aborted"
+		? { type: "error", reason: stopReason, error: message }
+		: { type: "done", reason: stopReason ?? "stop", message };
+}
+
+export function runStream(runtime: Runtime, header: StreamHeader, payload: string | undefined): unknown {
+	const record = runtime.record(header.ext);
+	const provider = record.providers.get(header.provider);
+	if (provider?.streamSimple === undefined) {
+		throw new Error(`Provider "${header.provider}" of ${record.path} has no streamSimple`);
+	}
+	const request = JSON.parse(payload ?? "{}") as StreamRequest;
+	return runtime.calls.run(header.callId, async (scope: CallScope) => {
+		const options = { ...request.options, signal: scope.signal, ...callbacks(header.callId, header.hooks ?? []) };
+		const context = contextFor(record.profile, request.context);
+		const stream = await provider.streamSimple?.(request.model, context, options);
+		if (!isObjectLike(stream) || typeof (stream as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") {
+			throw new TypeError(
+				`Provider "${header.provider}": streamSimple must return an event stream, got ${describeType(stream)}`,
+			);
+		}
+		await pump(stream as AsyncIterable<unknown>, header, request.model, scope.signal);
+	});
+}
+
+async function pump(
+	stream: AsyncIterable<unknown>,
+	header: StreamHeader,
+	model: JsonObject,
+	signal: AbortSignal,
+): Promise<void> {
+	const events = new StreamEvents();
+	const shipper = new Shipper(header.callId);
+	const iterator = stream[Symbol.asyncIterator]();
+	let failure: string | undefined;
+	try {
+		await ship(iterator, events, shipper, signal);
+		if (!events.finished && !signal.aborted) {
+			const message = await lateResult(stream);
+			if (isRecord(message)) {
+				const wire = events.translate(asTerminal(message));
+				if (wire !== undefined) shipper.add(wire);
+			}
+		}
+		failure = "stream ended without a done or error event";
+	} catch (error) {
+		failure = messageOf(error);
+	}
+	if (!events.finished) {
+		// Lets a generator run its cleanup; nobody waits for one that never returns.
+		void Promise.resolve(iterator.return?.()).catch(() => {});
+		const reason = signal.aborted ? "aborted" : "error";
+		const text = signal.aborted ? "Request was aborted" : `Provider "${header.provider}": ${failure}`;
+		const base = new PartialMessageBuilder(model);
+		const error = { ...base.failed(reason, text), ...events.partial, stopReason: reason, errorMessage: text };
+		shipper.add({ type: "error", reason, error });
+	}
+	shipper.flush();
+}

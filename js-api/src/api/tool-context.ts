@@ -1,0 +1,68 @@
+// The context that tools receive (§4.2): the base context plus nested tool calls.
+
+import { hostCall, hostCallAsync } from "../host.ts";
+import { contextEnv, createContext, extend } from "./context.ts";
+import { messageOf } from "./errors.ts";
+import type { ToolInfo } from "./protocol.ts";
+import type { NestedToolOutcome } from "./protocol-methods.ts";
+import type { ExtensionRecord } from "./record.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface NestedCallOptions {
+	signal?: AbortSignal;
+	onUpdate?: (partial: unknown) => void;
+}
+
+function failed(name: string, args: unknown, error: unknown): NestedToolOutcome {
+	return {
+		toolCall: { type: "toolCall", name, arguments: args },
+		result: { content: [{ type: "text", text: messageOf(error) }], details: {} },
+		isError: true,
+	};
+}
+
+export function createToolContext(runtime: Runtime, record: ExtensionRecord, callId: number) {
+	const env = contextEnv(runtime, record, callId);
+
+	/** Calls another tool. Passes the same hooks as a call by the model, and never rejects. */
+	async function executeTool(name: string, args: unknown, options?: NestedCallOptions): Promise<NestedToolOutcome> {
+		const nestedId = runtime.nextId();
+		const { signal, onUpdate } = options ?? {};
+		const handle =
+			typeof onUpdate === "function" ? runtime.callbacks.add(([partial]) => void onUpdate(partial)) : undefined;
+		const cancel = () =>
+			hostCall("executeTool.cancel", {
+				nestedId,
+				...(signal?.reason === undefined ? {} : { reason: messageOf(signal.reason) }),
+			});
+		try {
+			env.guard();
+			if (typeof name !== "string") throw new TypeError("executeTool: name must be a string");
+			if (signal?.aborted) throw signal.reason ?? new Error("Operation aborted");
+			const pending = hostCallAsync("executeTool", {
+				callId,
+				nestedId,
+				name,
+				args: args ?? {},
+				...(handle === undefined ? {} : { onUpdate: handle }),
+			});
+			signal?.addEventListener("abort", cancel, { once: true });
+			return await pending;
+		} catch (error) {
+			return failed(String(name), args, error);
+		} finally {
+			signal?.removeEventListener("abort", cancel);
+			runtime.callbacks.release([handle]);
+		}
+	}
+
+	return extend(createContext(env), {
+		/** Tools that `executeTool` can call. */
+		get tools(): ToolInfo[] {
+			env.guard();
+			const active = new Set(runtime.state.read().activeTools);
+			return hostCall("allTools").filter((tool) => active.has(tool.name));
+		},
+		executeTool,
+	});
+}
