@@ -10,10 +10,12 @@ pub mod hooks;
 pub mod host;
 pub mod prompt;
 pub mod provider;
+pub mod schema;
 pub mod session {
     pub struct SessionManager;
 }
 pub mod settings;
 pub mod tool;
+pub mod tools;
 
 pub use agent_session::{AgentConfig, AgentSession};
