@@ -11,9 +11,7 @@ pub mod host;
 pub mod prompt;
 pub mod provider;
 pub mod schema;
-pub mod session {
-    pub struct SessionManager;
-}
+pub mod session;
 pub mod settings;
 pub mod tool;
 pub mod tools;

@@ -11,10 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use body::{
-    BranchSummaryEntry, CompactionEntry, ContextChangeEntry, ContextEditEntry, ContextReplacement, CustomEntry,
-    CustomMessageEntry, LabelEntry, McpToolSelectionEntry, MessageEntry, ModeChangeEntry, ModelChangeEntry,
-    ServiceTierChangeEntry, SessionInfoEntry, SessionInitEntry, ThinkingLevelChangeEntry, TtsrInjectionEntry,
-    UnknownEntry, UsageEntry,
+    BranchSummaryEntry, CompactionEntry, ContextChangeEntry, ContextEditEntry, ContextReplacement,
+    CustomEntry, CustomMessageEntry, LabelEntry, McpToolSelectionEntry, MessageEntry,
+    ModeChangeEntry, ModelChangeEntry, ServiceTierChangeEntry, SessionInfoEntry, SessionInitEntry,
+    ThinkingLevelChangeEntry, TtsrInjectionEntry, UnknownEntry, UsageEntry,
 };
 pub use header::{SESSION_VERSION, SessionHeader};
 
@@ -186,7 +186,11 @@ impl<'de> Deserialize<'de> for SessionEntry {
         let mut members = Map::<String, Value>::deserialize(deserializer)?;
         let id = match members.shift_remove("id") {
             Some(Value::String(id)) => id,
-            _ => return Err(serde::de::Error::custom("session entry has no string member \"id\"")),
+            _ => {
+                return Err(serde::de::Error::custom(
+                    "session entry has no string member \"id\"",
+                ));
+            }
         };
         let parent_id = match members.shift_remove("parentId") {
             Some(Value::String(parent)) => Some(parent),
@@ -206,7 +210,12 @@ impl<'de> Deserialize<'de> for SessionEntry {
             _ => String::new(),
         };
         let body = EntryBody::from_members(&entry_type, members);
-        Ok(SessionEntry { id, parent_id, timestamp, body })
+        Ok(SessionEntry {
+            id,
+            parent_id,
+            timestamp,
+            body,
+        })
     }
 }
 
@@ -268,36 +277,65 @@ mod tests {
         let entry = round_trip(
             r#"{"id":"a","parentId":"b","timestamp":"t","type":"label","targetId":{"not":"a string"}}"#,
         );
-        let EntryBody::Unknown(unknown) = &entry.body else { panic!("{entry:?}") };
+        let EntryBody::Unknown(unknown) = &entry.body else {
+            panic!("{entry:?}")
+        };
         assert_eq!(unknown.entry_type, "label");
-        assert!(unknown.problem.as_deref().unwrap().contains("string"), "{unknown:?}");
+        assert!(
+            unknown.problem.as_deref().unwrap().contains("string"),
+            "{unknown:?}"
+        );
     }
 
     #[test]
     fn an_entry_without_type_or_with_a_foreign_timestamp_keeps_what_it_has() {
         round_trip(r#"{"id":"a","parentId":null,"timestamp":"","x":1}"#);
-        let entry: SessionEntry = serde_json::from_str(r#"{"type":"new","id":"a","timestamp":12}"#).unwrap();
+        let entry: SessionEntry =
+            serde_json::from_str(r#"{"type":"new","id":"a","timestamp":12}"#).unwrap();
         assert_eq!(entry.timestamp, "");
-        let EntryBody::Unknown(unknown) = &entry.body else { panic!("{entry:?}") };
+        let EntryBody::Unknown(unknown) = &entry.body else {
+            panic!("{entry:?}")
+        };
         assert_eq!(unknown.members["timestamp"], 12);
     }
 
     #[test]
     fn an_object_without_a_string_id_is_refused() {
-        for text in [r#"{"type":"label"}"#, r#"{"type":"label","id":1}"#, "[]", "1"] {
-            assert!(serde_json::from_str::<SessionEntry>(text).is_err(), "{text}");
+        for text in [
+            r#"{"type":"label"}"#,
+            r#"{"type":"label","id":1}"#,
+            "[]",
+            "1",
+        ] {
+            assert!(
+                serde_json::from_str::<SessionEntry>(text).is_err(),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_model_change_names_its_model_in_both_dialects() {
-        let pi = ModelChangeEntry { provider: Some("p".into()), model_id: Some("m/x".into()), ..Default::default() };
+        let pi = ModelChangeEntry {
+            provider: Some("p".into()),
+            model_id: Some("m/x".into()),
+            ..Default::default()
+        };
         assert_eq!(pi.selection(), Some(("p", "m/x")));
-        let xcsh = ModelChangeEntry { model: Some("p/m/x".into()), ..Default::default() };
+        let xcsh = ModelChangeEntry {
+            model: Some("p/m/x".into()),
+            ..Default::default()
+        };
         assert_eq!(xcsh.selection(), Some(("p", "m/x")));
-        let role = ModelChangeEntry { role: Some("smol".into()), ..xcsh.clone() };
+        let role = ModelChangeEntry {
+            role: Some("smol".into()),
+            ..xcsh.clone()
+        };
         assert_eq!(role.selection(), None);
-        let default_role = ModelChangeEntry { role: Some("default".into()), ..xcsh };
+        let default_role = ModelChangeEntry {
+            role: Some("default".into()),
+            ..xcsh
+        };
         assert_eq!(default_role.selection(), Some(("p", "m/x")));
         assert_eq!(ModelChangeEntry::default().selection(), None);
     }

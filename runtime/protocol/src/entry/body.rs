@@ -20,7 +20,10 @@ pub struct MessageEntry {
 
 impl From<Arc<Message>> for MessageEntry {
     fn from(message: Arc<Message>) -> Self {
-        MessageEntry { message, extra: Extra::new() }
+        MessageEntry {
+            message,
+            extra: Extra::new(),
+        }
     }
 }
 
@@ -34,7 +37,11 @@ pub struct CustomMessageEntry {
     /// Whether user interfaces show it.
     #[serde(default)]
     pub display: bool,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub details: Option<Value>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -45,7 +52,11 @@ pub struct CustomMessageEntry {
 #[serde(rename_all = "camelCase")]
 pub struct CustomEntry {
     pub custom_type: String,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub data: Option<Value>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -69,7 +80,11 @@ pub struct ModelChangeEntry {
 
 impl ModelChangeEntry {
     pub fn new(provider: impl Into<String>, model_id: impl Into<String>) -> Self {
-        ModelChangeEntry { provider: Some(provider.into()), model_id: Some(model_id.into()), ..Self::default() }
+        ModelChangeEntry {
+            provider: Some(provider.into()),
+            model_id: Some(model_id.into()),
+            ..Self::default()
+        }
     }
 
     /// Provider and model id that the conversation switched to. `None` when the entry names no
@@ -107,7 +122,11 @@ pub struct CompactionEntry {
     pub first_kept_entry_id: Option<String>,
     #[serde(default, deserialize_with = "num::deserialize_u64")]
     pub tokens_before: u64,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub details: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -122,7 +141,11 @@ pub struct CompactionEntry {
     pub system_message: Option<Arc<Message>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_summary: Option<String>,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub preserve_data: Option<Value>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -144,7 +167,11 @@ pub struct BranchSummaryEntry {
     pub from_id: String,
     #[serde(default)]
     pub summary: String,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub details: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

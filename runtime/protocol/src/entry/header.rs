@@ -15,23 +15,43 @@ pub struct SessionHeader {
     /// Always `session`.
     pub r#type: String,
     /// Missing or not a whole number in very old files, which count as version 1.
-    #[serde(default, deserialize_with = "version_or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "version_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub version: Option<u64>,
     pub id: String,
     /// ISO-8601 UTC with milliseconds.
     #[serde(default, deserialize_with = "string_or_empty")]
     pub timestamp: String,
     /// The absolute directory the session works in; missing in some old files.
-    #[serde(default, deserialize_with = "string_or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "string_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cwd: Option<String>,
     /// Path of the file this one was forked from; xcsh may write an id instead.
-    #[serde(default, deserialize_with = "string_or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "string_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub parent_session: Option<String>,
     /// xcsh keeps the session name here.
-    #[serde(default, deserialize_with = "string_or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "string_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub title: Option<String>,
     /// xcsh: `auto` or `user`.
-    #[serde(default, deserialize_with = "string_or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "string_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub title_source: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -39,7 +59,11 @@ pub struct SessionHeader {
 
 impl SessionHeader {
     /// A header of the current version.
-    pub fn new(id: impl Into<String>, timestamp: impl Into<String>, cwd: impl Into<String>) -> Self {
+    pub fn new(
+        id: impl Into<String>,
+        timestamp: impl Into<String>,
+        cwd: impl Into<String>,
+    ) -> Self {
         SessionHeader {
             r#type: "session".to_owned(),
             version: Some(SESSION_VERSION),
@@ -63,7 +87,10 @@ fn version_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Ok(match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_u64().or_else(|| {
             // A writer may print 3 as 3.0.
-            number.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0).map(|n| n as u64)
+            number
+                .as_f64()
+                .filter(|n| *n >= 0.0 && n.fract() == 0.0)
+                .map(|n| n as u64)
         }),
         _ => None,
     })

@@ -1,0 +1,265 @@
+//! What the model gets to see of a branch (spec/sessions.md §4). Pure functions over a path.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pier_protocol::block::{Content, Extra};
+use pier_protocol::entry::{CompactionEntry, ContextReplacement, EntryBody};
+use pier_protocol::message::{
+    BranchSummaryMessage, CompactionSummaryMessage, CustomMessage, Message,
+};
+
+use super::stored::EntryRef;
+
+/// A branch, projected for the model.
+#[derive(Debug, Clone, Default)]
+pub struct SessionContext {
+    /// In order, with the entry each came from.
+    pub messages: Vec<ContextMessage>,
+    /// The entries that were projected: the last compaction first, if there is one.
+    pub entries: Vec<EntryRef>,
+    /// Level of the last `thinking_level_change` on the branch; `off` when there is none or it says `null`.
+    pub thinking_level: String,
+    /// Whether the branch has a `thinking_level_change` at all.
+    pub has_thinking_entry: bool,
+    /// Named by the last `model_change` or assistant message on the branch.
+    pub model: Option<ModelSelection>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextMessage {
+    pub message: Arc<Message>,
+    /// The entry that contributed it.
+    pub entry_id: Arc<str>,
+    /// Its content was replaced by a `context_edit`.
+    pub edited: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSelection {
+    pub provider: String,
+    pub model_id: String,
+}
+
+impl SessionContext {
+    /// Projects a path from root to leaf.
+    pub(super) fn build(path: &[EntryRef]) -> Self {
+        let (thinking_level, has_thinking_entry) = last_level(path);
+        let entries = context_entries(path);
+        let edits = last_edits(&entries);
+        let mut messages = Vec::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
+            project(entry, at == 0, edits.get(entry.id()), &mut messages);
+        }
+        SessionContext {
+            messages,
+            entries,
+            thinking_level,
+            has_thinking_entry,
+            model: last_model(path),
+        }
+    }
+
+    /// The messages alone.
+    pub fn into_messages(self) -> Vec<Arc<Message>> {
+        self.messages.into_iter().map(|part| part.message).collect()
+    }
+}
+
+fn last_level(path: &[EntryRef]) -> (String, bool) {
+    for entry in path
+        .iter()
+        .rev()
+        .filter(|entry| entry.entry_type() == "thinking_level_change")
+    {
+        if let EntryBody::ThinkingLevelChange(body) = entry.body() {
+            return (
+                body.thinking_level
+                    .clone()
+                    .unwrap_or_else(|| "off".to_owned()),
+                true,
+            );
+        }
+    }
+    ("off".to_owned(), false)
+}
+
+fn last_model(path: &[EntryRef]) -> Option<ModelSelection> {
+    path.iter().rev().find_map(|entry| {
+        let (provider, model_id) = match entry.entry_type() {
+            "model_change" => match entry.body() {
+                EntryBody::ModelChange(body) => body.selection()?,
+                _ => return None,
+            },
+            "message" => {
+                let assistant = entry.message()?.as_assistant()?;
+                (assistant.provider.as_str(), assistant.model.as_str())
+            }
+            _ => return None,
+        };
+        (!provider.is_empty() && !model_id.is_empty()).then(|| ModelSelection {
+            provider: provider.to_owned(),
+            model_id: model_id.to_owned(),
+        })
+    })
+}
+
+/// The last compaction, what it keeps, and everything after it.
+fn context_entries(path: &[EntryRef]) -> Vec<EntryRef> {
+    let last = path
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, entry)| Some((at, as_compaction(entry)?)));
+    let Some((at, compaction)) = last else {
+        return path.to_vec();
+    };
+    let (before, after) = path.split_at(at);
+    let first_kept = compaction
+        .first_kept_entry_id
+        .as_deref()
+        .and_then(|id| before.iter().position(|entry| entry.id() == id))
+        .unwrap_or(before.len());
+    let mut entries = Vec::with_capacity(path.len() - first_kept);
+    entries.extend(after.first().cloned());
+    entries.extend(
+        before
+            .iter()
+            .skip(first_kept)
+            .filter(|entry| !is_system(entry))
+            .cloned(),
+    );
+    entries.extend(after.iter().skip(1).cloned());
+    entries
+}
+
+fn as_compaction(entry: &EntryRef) -> Option<&CompactionEntry> {
+    if entry.entry_type() != "compaction" {
+        return None;
+    }
+    match entry.body() {
+        EntryBody::Compaction(body) => Some(body),
+        _ => None,
+    }
+}
+
+fn is_system(entry: &EntryRef) -> bool {
+    entry.message().is_some_and(|message| message.is_system())
+}
+
+/// The edit that counts for each target: the last one.
+fn last_edits(entries: &[EntryRef]) -> HashMap<&str, Option<&ContextReplacement>> {
+    let mut edits = HashMap::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.entry_type() == "context_edit")
+    {
+        if let EntryBody::ContextEdit(body) = entry.body() {
+            edits.insert(body.target_id.as_str(), body.replacement.as_ref());
+        }
+    }
+    edits
+}
+
+fn project(
+    entry: &EntryRef,
+    is_first: bool,
+    edit: Option<&Option<&ContextReplacement>>,
+    messages: &mut Vec<ContextMessage>,
+) {
+    let mut add = |message: Arc<Message>| {
+        if let Some((message, edited)) = apply_edit(message, edit) {
+            messages.push(ContextMessage {
+                message,
+                entry_id: entry.shared_id().clone(),
+                edited,
+            });
+        }
+    };
+    // The other types contribute nothing and are not even parsed.
+    match entry.entry_type() {
+        "message" => {
+            if let Some(message) = entry.message() {
+                add(message.clone());
+            }
+        }
+        "custom_message" => {
+            if let EntryBody::CustomMessage(body) = entry.body() {
+                add(Arc::new(Message::Custom(CustomMessage {
+                    custom_type: body.custom_type.clone(),
+                    content: body.content.clone(),
+                    display: body.display,
+                    details: body.details.clone(),
+                    timestamp: entry.timestamp_millis(),
+                    extra: body.extra.clone(),
+                })));
+            }
+        }
+        "branch_summary" => {
+            if let EntryBody::BranchSummary(body) = entry.body()
+                && !body.summary.is_empty()
+            {
+                add(Arc::new(Message::BranchSummary(BranchSummaryMessage {
+                    summary: body.summary.clone(),
+                    from_id: body.from_id.clone(),
+                    timestamp: entry.timestamp_millis(),
+                    extra: Extra::new(),
+                })));
+            }
+        }
+        "compaction" if is_first => {
+            if let Some(body) = as_compaction(entry) {
+                if let Some(system) = &body.system_message {
+                    add(system.clone());
+                }
+                add(Arc::new(Message::CompactionSummary(
+                    CompactionSummaryMessage {
+                        summary: body.summary.clone(),
+                        tokens_before: body.tokens_before,
+                        timestamp: entry.timestamp_millis(),
+                        extra: Extra::new(),
+                    },
+                )));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The message as the model sees it and whether it was edited; `None` when an edit hides it.
+fn apply_edit(
+    message: Arc<Message>,
+    edit: Option<&Option<&ContextReplacement>>,
+) -> Option<(Arc<Message>, bool)> {
+    let Some(replacement) = edit else {
+        return Some((message, false));
+    };
+    if !is_editable(&message) {
+        return Some((message, false));
+    }
+    let Some(replacement) = replacement else {
+        return None;
+    };
+    let mut edited = Message::clone(&message);
+    set_content(&mut edited, replacement.content.clone());
+    Some((Arc::new(edited), true))
+}
+
+/// Whether a `context_edit` may change messages of this role.
+pub(super) fn is_editable(message: &Message) -> bool {
+    matches!(
+        message,
+        Message::User(_) | Message::Assistant(_) | Message::ToolResult(_) | Message::Custom(_)
+    )
+}
+
+fn set_content(message: &mut Message, content: Content) {
+    match message {
+        Message::User(body) => body.content = content,
+        Message::Custom(body) => body.content = content,
+        // These two hold blocks only: a string becomes one text block.
+        Message::Assistant(body) => body.content = content.into_blocks(),
+        Message::ToolResult(body) => body.content = content.into_blocks(),
+        _ => {}
+    }
+}
