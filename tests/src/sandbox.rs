@@ -12,6 +12,9 @@ use std::process::Command;
 /// Variables of the developer that the binary may see; everything else is removed.
 const INHERITED: [&str; 4] = ["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
+/// Folder of a case that becomes the agent directory (settings and the like).
+const AGENT_FILES: &str = "_agent";
+
 /// Directories and placeholder values of one running case.
 pub struct Sandbox {
     _root: tempfile::TempDir,
@@ -41,6 +44,10 @@ impl Sandbox {
                 home.join("agent").display().to_string(),
             ),
             ("<<home>>".to_owned(), home.display().to_string()),
+            (
+                "<<specs>>".to_owned(),
+                repository.join("tests/specs").display().to_string(),
+            ),
             (
                 "<<lab>>".to_owned(),
                 repository.join("tests/lab").display().to_string(),
@@ -80,6 +87,10 @@ impl Sandbox {
 
     fn fill(&self, case_directory: &Path, setup: &Setup) -> Result<()> {
         copy_case(case_directory, &self.work, true)?;
+        let agent = case_directory.join(AGENT_FILES);
+        if agent.is_dir() {
+            copy_any(&agent, &self.agent())?;
+        }
         for (name, source) in &setup.copy {
             let source = PathBuf::from(self.expand(source));
             copy_any(&source, &self.work.join(name))?;
@@ -164,7 +175,7 @@ fn copy_case(from: &Path, to: &Path, top: bool) -> Result<()> {
             .to_string_lossy()
             .into_owned();
         let runner_only =
-            name == "case.toml" || name == "steps.jsonl" || name.starts_with("expected.");
+            name == "case.toml" || name.starts_with("steps.") || name == AGENT_FILES || name.starts_with("expected.");
         if top && runner_only {
             continue;
         }

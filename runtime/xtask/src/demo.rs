@@ -10,7 +10,7 @@ use std::process::Command;
 
 const EXTENSION: &str = "extensions/hello.ts";
 /// The scripted model reads its script from the prompt: one tool call, then it reports the result.
-const PROMPT: &str = "@text Let me greet them.\n@tool greet {\"name\":\"Ada\"}";
+const PROMPT: &str = "Greet Ada.\n@tool greet {\"name\":\"Ada\"}";
 
 /// Sets up, builds and runs the demo.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {

@@ -35,7 +35,7 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let mut roots = roots;
     roots.sort();
-    let sources = fsx::sha256_tree(&roots, &["node_modules", "dist", "generated"])?;
+    let sources = fsx::sha256_tree(&roots, &["node_modules", "dist"])?;
     let built = workspace.stamps().join("js-bundle");
     if is_current(&built, &sources) && bundle_exists(&directory) {
         ui::note("the bundle is that of the sources");
@@ -47,7 +47,7 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<()> {
     npm(&directory, &["run", "--silent", "build"])?;
     ensure!(
         bundle_exists(&directory),
-        "`npm run build` left no bundle in js-api/generated"
+        "`npm run build` left no js-api/dist/host-modules.json"
     );
     fsx::write_text(&built, &sources)
 }
@@ -58,7 +58,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<()> {
 }
 
 fn bundle_exists(directory: &Path) -> bool {
-    fs::read_dir(directory.join("generated")).is_ok_and(|mut entries| entries.next().is_some())
+    directory.join("dist/host-modules.json").is_file()
 }
 
 fn is_current(stamp: &Path, hash: &str) -> bool {

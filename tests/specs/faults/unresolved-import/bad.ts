@@ -1,0 +1,5 @@
+import { nothing } from "no-such-package";
+
+export default function () {
+	nothing();
+}

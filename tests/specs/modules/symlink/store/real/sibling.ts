@@ -1,0 +1,1 @@
+export const sibling: string = "sibling";
