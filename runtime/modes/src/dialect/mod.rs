@@ -9,7 +9,7 @@ mod pi;
 mod union;
 mod xcsh;
 
-pub(crate) use events::event_lines;
+pub(crate) use events::{event_lines, without_system};
 
 /// Environment variable that chooses a dialect when the flag does not.
 pub const DIALECT_VARIABLE: &str = "PIER_RPC_DIALECT";
@@ -47,6 +47,8 @@ pub(crate) struct Rules {
     pub(crate) ready_record: bool,
     /// `prompt` is acknowledged before anything is checked; a failure is a second response.
     pub(crate) early_prompt_ack: bool,
+    /// An extension command that threw fails its prompt; pi says it was handled.
+    pub(crate) failed_commands_fail: bool,
     /// `message_update` also carries the whole message so far.
     pub(crate) cumulative_updates: bool,
     /// Messages of role `system` are visible.

@@ -6,6 +6,7 @@ pub(super) const RULES: Rules = Rules {
     name: "omp",
     ready_record: false,
     early_prompt_ack: false,
+    failed_commands_fail: true,
     cumulative_updates: true,
     system_messages: false,
     auto_compaction: AutoCompactionEvents::Plain,

@@ -6,6 +6,7 @@ pub(super) const RULES: Rules = Rules {
     name: "pi",
     ready_record: false,
     early_prompt_ack: false,
+    failed_commands_fail: true,
     cumulative_updates: false,
     system_messages: true,
     auto_compaction: AutoCompactionEvents::None,

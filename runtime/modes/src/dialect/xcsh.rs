@@ -6,6 +6,7 @@ pub(super) const RULES: Rules = Rules {
     name: "xcsh",
     ready_record: true,
     early_prompt_ack: true,
+    failed_commands_fail: true,
     cumulative_updates: true,
     system_messages: false,
     auto_compaction: AutoCompactionEvents::WithAction,

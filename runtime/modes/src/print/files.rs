@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use pier_protocol::block::ImageBlock;
+use crate::paths::expand;
 use unicode_normalization::UnicodeNormalization;
 
 /// Largest image file that is attached, in bytes; no model takes more.
@@ -89,21 +90,12 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FileArgumentError> {
-    let given = cwd.join(expand_home(path));
+    let given = expand(path, cwd);
     spellings(path)
         .into_iter()
-        .map(|spelling| cwd.join(expand_home(&spelling)))
+        .map(|spelling| expand(&spelling, cwd))
         .find(|candidate| candidate.exists())
         .ok_or(FileArgumentError::NotFound(given))
-}
-
-fn expand_home(path: &str) -> PathBuf {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    match (path, path.strip_prefix("~/"), home) {
-        ("~", _, Some(home)) => home,
-        (_, Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(path),
-    }
 }
 
 /// Forms under which file systems store a name that was typed or pasted: composed and decomposed

@@ -27,6 +27,26 @@ pub(crate) enum DeliveryMode {
     OneAtATime,
 }
 
+impl StreamingBehavior {
+    /// The session's word for it.
+    pub(crate) fn into_agent(self) -> pier_agent::hooks::StreamingBehavior {
+        match self {
+            Self::Steer => pier_agent::hooks::StreamingBehavior::Steer,
+            Self::FollowUp => pier_agent::hooks::StreamingBehavior::FollowUp,
+        }
+    }
+}
+
+impl DeliveryMode {
+    /// The word on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::OneAtATime => "one-at-a-time",
+        }
+    }
+}
+
 /// Whether steering may cut a batch of tools short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InterruptMode {

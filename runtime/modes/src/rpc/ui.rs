@@ -30,7 +30,8 @@ struct Pending {
 #[derive(Default)]
 struct Table {
     open: HashMap<String, Pending>,
-    closed: bool,
+    /// While positive, dialogs end as soon as they begin.
+    refusals: usize,
 }
 
 /// Takes requests from extensions to the client and answers back.
@@ -86,7 +87,7 @@ impl UiProxy {
         let Some(request) = self.wire_form(request) else { return cancelled };
         {
             let mut table = self.table.lock();
-            if table.closed {
+            if table.refusals > 0 {
                 return cancelled;
             }
             // Entered before the frame is written: an answer can follow at once.
@@ -136,10 +137,11 @@ impl UiProxy {
         }
     }
 
-    /// Settles every open dialog and every later one.
-    pub(crate) fn close(&self) {
-        self.table.lock().closed = true;
+    /// Settles every open dialog, and every one that is opened while the guard lives.
+    pub(crate) fn refuse(self: &Arc<Self>) -> Refusal {
+        self.table.lock().refusals += 1;
         self.cancel_all();
+        Refusal(Arc::clone(self))
     }
 
     fn forget(&self, id: &str) {
@@ -188,6 +190,15 @@ impl UiProxy {
             _ => return None,
         };
         Some(request)
+    }
+}
+
+/// See [`UiProxy::refuse`].
+pub(crate) struct Refusal(Arc<UiProxy>);
+
+impl Drop for Refusal {
+    fn drop(&mut self) {
+        self.0.table.lock().refusals -= 1;
     }
 }
 

@@ -138,8 +138,9 @@ async fn no_frame_is_written_for_a_dialog_that_cannot_start() {
     let token = CancellationToken::new();
     token.cancel();
     assert_eq!(settled(client.open_with("1", input(None), token)).await, CANCELLED);
-    client.proxy.close();
+    let refusal = client.proxy.refuse();
     assert_eq!(settled(client.open("2", input(None))).await, CANCELLED);
+    drop(refusal);
     client.proxy.frame(request("3", UiCall::SetTitle { title: "t".into() })).expect("open");
     assert_eq!(client.next().await["id"], "3");
 }

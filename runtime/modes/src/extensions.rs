@@ -1,0 +1,50 @@
+//! What modes need from loaded extensions besides the hooks that the session calls itself.
+//!
+//! A trait, so that everything in `rpc` and `print` can be tested without an isolate.
+
+use async_trait::async_trait;
+use pier_agent::hooks::{SessionStartReason, ShutdownReason};
+use pier_protocol::extension::SourceInfo;
+use serde::Serialize;
+
+/// Something that can be invoked with a slash (`spec/rpc.md` §3.2).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SlashCommand {
+    /// Without the slash.
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// `extension`, `prompt` or `skill`.
+    pub(crate) source: &'static str,
+    pub(crate) source_info: SourceInfo,
+}
+
+/// Loaded extensions and other resources.
+#[async_trait]
+pub(crate) trait Extensions: Send + Sync {
+    /// Commands of extensions, then prompt templates, then skills.
+    fn commands(&self) -> Vec<SlashCommand>;
+
+    /// Loads everything anew between two sessions.
+    async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String>;
+
+    /// Ends all isolates, within the bridge's own bounds.
+    async fn dispose(&self);
+}
+
+/// No extensions.
+pub(crate) struct NoExtensions;
+
+#[async_trait]
+impl Extensions for NoExtensions {
+    fn commands(&self) -> Vec<SlashCommand> {
+        Vec::new()
+    }
+
+    async fn reload(&self, _ended: ShutdownReason, _starting: SessionStartReason) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn dispose(&self) {}
+}

@@ -1,0 +1,133 @@
+//! Prompts, queues and abort (`spec/rpc.md` §3.1).
+
+use pier_agent::agent_session::{Disposition, PromptRequest};
+use pier_agent::hooks::InputSource;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::diagnostics::with_place;
+use crate::rpc::command::{Input, StreamingBehavior};
+use crate::rpc::response;
+use crate::rpc::server::{Context, Reply, Server};
+
+#[derive(Serialize)]
+struct Accepted {
+    disposition: Disposition,
+}
+
+impl Server {
+    pub(super) async fn prompt(
+        &self,
+        context: &mut Context,
+        input: Input,
+        behavior: Option<StreamingBehavior>,
+        locale: Option<String>,
+    ) -> Outcome {
+        if let Some(locale) = locale {
+            self.client.lock().locale = Some(locale);
+        }
+        if self.rules.early_prompt_ack {
+            self.write(response::success::<Value>(context.id.as_ref(), &context.command, None));
+        }
+        let request = PromptRequest {
+            images: input.images,
+            streaming_behavior: behavior.map(StreamingBehavior::into_agent),
+            ..PromptRequest::new(input.message, InputSource::Rpc)
+        };
+        match self.extension_command(&request.text) {
+            Some(name) => self.run_command(context, &name, request).await,
+            None => self.start_prompt(context, request).await,
+        }
+    }
+
+    /// Name of the extension command that a text invokes: from the slash to the first space.
+    fn extension_command(&self, text: &str) -> Option<String> {
+        let name = text.strip_prefix('/')?.split(' ').next()?;
+        self.session.hooks().is_command(name).then(|| name.to_owned())
+    }
+
+    async fn run_command(&self, context: &mut Context, name: &str, request: PromptRequest) -> Outcome {
+        let command = self.requests.enter_command(name, &context.id);
+        let disposition = self.session.prompt(request).await.map_err(|error| error.to_string())?;
+        if let Some(failure) = command.failure()
+            && self.rules.failed_commands_fail
+        {
+            return Ok(Reply::Failed {
+                error: with_place(&failure.error, failure.location.as_ref()),
+                data: json!({ "disposition": disposition }),
+            });
+        }
+        self.accepted(disposition)
+    }
+
+    async fn start_prompt(&self, context: &mut Context, request: PromptRequest) -> Outcome {
+        // Held until the response is written, so that `agent_start` follows it.
+        let admission = self.events.admission();
+        let disposition = self.session.prompt(request).await.map_err(|error| error.to_string())?;
+        if disposition == Disposition::Started {
+            self.requests.set_run(context.id.clone());
+        }
+        let reply = self.accepted(disposition)?;
+        if let Reply::Data(data) = reply {
+            self.write(response::success(context.id.as_ref(), &context.command, Some(data)));
+        }
+        drop(admission);
+        if disposition == Disposition::Started {
+            // A prompt counts as being handled until its run settled (`spec/rpc.md` §9).
+            let mut active = context.active.take();
+            if let Some(active) = &mut active {
+                active.answered();
+            }
+            let (session, requests) = (self.session.clone(), std::sync::Arc::clone(&self.requests));
+            let id = context.id.clone();
+            tokio::spawn(async move {
+                session.run_settled().await;
+                requests.clear_run(&id);
+                drop(active);
+            });
+        }
+        Ok(Reply::Written)
+    }
+
+    /// The data that says what became of a text. xcsh's early acknowledgement is the only response.
+    fn accepted(&self, disposition: Disposition) -> Outcome {
+        if self.rules.early_prompt_ack {
+            return Ok(Reply::Written);
+        }
+        Reply::data(&Accepted { disposition })
+    }
+
+    pub(super) async fn steer(&self, input: Input) -> Outcome {
+        let disposition = self.session.steer(&input.message, input.images).await.map_err(|error| error.to_string())?;
+        Reply::data(&Accepted { disposition })
+    }
+
+    pub(super) async fn follow_up(&self, input: Input) -> Outcome {
+        let disposition =
+            self.session.follow_up(&input.message, input.images).await.map_err(|error| error.to_string())?;
+        Reply::data(&Accepted { disposition })
+    }
+
+    /// Dialogs are settled first: a tool that waits in one could not notice the abort.
+    pub(super) async fn abort(&self) -> Outcome {
+        let _no_dialogs = self.ui.refuse();
+        self.session.abort().await;
+        Ok(Reply::Done)
+    }
+
+    pub(super) async fn clear_queue(&self) -> Outcome {
+        Reply::data(&self.session.clear_queue().await)
+    }
+
+    /// Acknowledged right after the abort; a prompt that is then refused is a second response.
+    pub(super) async fn abort_and_prompt(&self, context: &mut Context, input: Input) -> Outcome {
+        self.abort().await?;
+        self.write(response::success::<Value>(context.id.as_ref(), &context.command, None));
+        let request = PromptRequest { images: input.images, ..PromptRequest::new(input.message, InputSource::Rpc) };
+        match self.session.prompt(request).await {
+            Ok(_) => Ok(Reply::Written),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The bridge's door to the dialog proxy.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pier_bridge::ui::UiSink;
+use pier_protocol::ui::{NotifyType, UiCall, UiRequest, UiResponse};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::ui::UiProxy;
+use crate::diagnostics;
+
+/// Sends what extensions ask of a user interface to the RPC client.
+pub(crate) struct RpcUi(pub(crate) Arc<UiProxy>);
+
+#[async_trait]
+impl UiSink for RpcUi {
+    fn show(&self, request: UiRequest) {
+        let extension = request.extension_path.clone();
+        if let Err(error) = self.0.frame(request) {
+            diagnostics::warning(&format!("A UI frame of {extension} was refused: {error}"));
+        }
+    }
+
+    async fn dialog(&self, request: UiRequest) -> UiResponse {
+        // The bridge drops this future when the dialog ends early; the proxy notices.
+        self.0.dialog(request, CancellationToken::new()).await
+    }
+
+    fn unsupported(&self, extension_path: &str, feature: &str) {
+        let message = format!("{extension_path} uses {feature}, which this client cannot show");
+        diagnostics::warning(&message);
+        self.show(UiRequest {
+            id: super::next_id("notice"),
+            call: UiCall::Notify { message, notify_type: Some(NotifyType::Warning) },
+            extension_path: extension_path.to_owned(),
+        });
+    }
+
+    fn state(&self, what: &str, _name: Option<&str>) -> Value {
+        match what {
+            "editorText" => Value::from(""),
+            "toolsExpanded" => Value::Bool(false),
+            "themes" => Value::Array(Vec::new()),
+            _ => Value::Null,
+        }
+    }
+
+    fn set_theme(&self, _name: &str) -> Result<(), String> {
+        Err("Theme switching not supported in RPC mode".to_owned())
+    }
+}
