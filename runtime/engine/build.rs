@@ -22,23 +22,26 @@ const NODE_MODULES: &[&str] = &[
     "string_decoder", "assert", "zlib",
 ];
 
+/// Host modules evaluated at build time: the ones that most extensions import. Each must be marked fit for it in the manifest.
+const HOST_MODULES: &[&str] = &[
+    "typebox", "typebox/value", "@sinclair/typebox", "@sinclair/typebox/value", "pi-tui", "pi-ai", "pi-agent-core", "pi-utils", "coding-agent",
+];
+
 #[derive(serde::Deserialize)]
 struct Manifest {
+    core: Module,
     modules: BTreeMap<String, Module>,
-    /// Files of the build that may be evaluated ahead of time.
-    #[serde(default)]
-    snapshot: Vec<String>,
-    /// Every other file.
-    #[serde(default)]
-    files: Vec<String>,
-    /// What each file exports.
-    #[serde(default, rename = "fileExports")]
-    file_exports: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(serde::Deserialize)]
 struct Module {
     file: String,
+    /// The file and all it imports, in the order of evaluation.
+    files: Vec<String>,
+    /// Whether evaluation touches nothing of its environment.
+    snapshot: bool,
+    #[serde(default)]
+    exports: Vec<String>,
 }
 
 fn main() {
@@ -55,30 +58,29 @@ fn main() {
     };
     let manifest: Manifest = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", manifest_path.display()));
 
-    let snapshot: HashSet<&str> = manifest.snapshot.iter().map(String::as_str).collect();
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
+    let in_snapshot = snapshot_files(&manifest);
+    let with_default: HashSet<&str> =
+        manifest.modules.values().filter(|module| module.exports.iter().any(|name| name == "default")).map(|module| module.file.as_str()).collect();
     let mut esm = vec![source("ext:pier/host", &read(&here.join("js/host.js")))];
     let mut entry = String::from("import \"ext:pier/host\";\n");
     for module in NODE_MODULES {
         let _ = writeln!(entry, "import \"node:{module}\";");
     }
-    for file in &manifest.snapshot {
+    for file in &in_snapshot {
         let code = read(&dist.join(file));
         code.hash(&mut hasher);
         println!("cargo:rerun-if-changed={}", dist.join(file).display());
         esm.push(source(&format!("ext:pier/{file}"), &code));
-        let facade = facade(file, manifest.file_exports.get(file).map(Vec::as_slice).unwrap_or_default());
-        esm.push(source(&format!("node:pier/{file}"), &facade));
+        esm.push(source(&format!("node:pier/{file}"), &facade(file, with_default.contains(file))));
         let _ = writeln!(entry, "import \"node:pier/{file}\";");
     }
     esm.push(source("ext:pier/main.js", &entry));
+    write(&out.join("snapshot_files.rs"), &format!("{in_snapshot:?}"));
 
     let mut sources = String::from("[\n");
-    for file in &manifest.files {
-        if snapshot.contains(file.as_str()) {
-            continue;
-        }
+    for file in all_files(&dist).iter().filter(|file| !in_snapshot.contains(&file.as_str())) {
         let path = dist.join(file);
         read(&path).hash(&mut hasher);
         println!("cargo:rerun-if-changed={}", path.display());
@@ -87,13 +89,6 @@ fn main() {
     }
     sources.push(']');
     write(&out.join("host_sources.rs"), &sources);
-    for module in manifest.modules.values() {
-        assert!(
-            snapshot.contains(module.file.as_str()) || manifest.files.contains(&module.file),
-            "host-modules.json names {}, which is neither in `snapshot` nor in `files`",
-            module.file
-        );
-    }
     println!("cargo:rustc-env=PIER_HOST_MODULES_JSON={}", manifest_path.canonicalize().expect("the file was just read").display());
     println!("cargo:rustc-env=PIER_HOST_MODULES_HASH={:016x}", hasher.finish());
     println!("cargo:rustc-env=PIER_V8_VERSION={}", deno_core::v8::VERSION_STRING);
@@ -110,10 +105,43 @@ fn main() {
     write_lazy_tables(&out, &made);
 }
 
+/// The files of `HOST_MODULES` and of the core, each once, dependencies first.
+fn snapshot_files(manifest: &Manifest) -> Vec<&str> {
+    let mut files: Vec<&str> = Vec::new();
+    let modules = HOST_MODULES.iter().map(|id| manifest.modules.get(*id).unwrap_or_else(|| panic!("host-modules.json has no module {id}")));
+    for module in std::iter::once(&manifest.core).chain(modules) {
+        assert!(module.snapshot, "{} is not fit for a snapshot", module.file);
+        for file in &module.files {
+            if !files.contains(&file.as_str()) {
+                files.push(file);
+            }
+        }
+    }
+    files
+}
+
+/// Every script below `dist`, by its path there: dynamic imports are in no closure.
+fn all_files(dist: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending = vec![dist.to_path_buf()];
+    while let Some(dir) = pending.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
+            let path = entry.expect("a directory entry").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|suffix| suffix == "js") {
+                found.push(path.strip_prefix(dist).expect("below dist").to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Re-exports a snapshotted file under a name that extension code may import.
-fn facade(file: &str, exports: &[String]) -> String {
+fn facade(file: &str, has_default: bool) -> String {
     let mut code = format!("export * from \"ext:pier/{file}\";\n");
-    if exports.iter().any(|name| name == "default") {
+    if has_default {
         let _ = writeln!(code, "export {{ default }} from \"ext:pier/{file}\";");
     }
     code
@@ -131,8 +159,8 @@ fn write_lazy_tables(out: &Path, made: &deno_runtime::snapshot::CreateRuntimeSna
             continue;
         }
         let code = read(&file.path);
-        let name: &'static str = Box::leak(file.specifier.clone().into_boxed_str());
-        let (code, _map) = deno_runtime::transpile::maybe_transpile_source(name.into(), code.into())
+        
+        let (code, _map) = deno_runtime::transpile::maybe_transpile_source(file.specifier.clone().into(), code.into())
             .unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
         let path = lazy_dir.join(format!("{index}.js"));
         write(&path, &code);

@@ -1,59 +1,49 @@
 // The JavaScript side of the engine's native functions (`src/ops.rs`): calls from the host, calls to the host, and what
 // nothing caught. Part of the snapshot; it must touch no global at import and know nothing of agents.
 import {
+  op_import_sync,
   op_pier_call_done,
   op_pier_call_failed,
   op_pier_host_call,
   op_pier_host_call_async,
+  op_pier_host_module,
   op_pier_uncaught,
 } from "ext:core/ops";
+import { Module } from "node:module";
 
 let handler = () => {
   throw new Error("this isolate has no handler for host calls");
 };
 
-let makeError = (name, message) => {
-  const error = new Error(message);
-  error.name = name;
-  return error;
-};
-
-/** Sets the function that answers calls from the host: `(kind, header, payload) => value | Promise<value>`. */
+/** Sets the function that answers calls from the host: `(kind, header, payload) => text | Promise<text>`; all of it JSON text. */
 export function setHandler(fn) {
   handler = fn;
-}
-
-/** Sets how a failed host call becomes an error: `(className, message) => Error`. */
-export function setErrorFactory(fn) {
-  makeError = fn;
 }
 
 // An answer is one text: `-` for undefined, `+` and JSON for a value, `!` and `{"class","message"}` for a failure.
 function open(answer) {
   switch (answer.charCodeAt(0)) {
     case 0x2b:
-      return JSON.parse(answer.slice(1));
+      return answer.slice(1);
     case 0x21: {
       const failure = JSON.parse(answer.slice(1));
-      throw makeError(failure.class, failure.message);
+      const error = new Error(failure.message);
+      error.name = failure.class;
+      throw error;
     }
     default:
       return undefined;
   }
 }
 
-function text(args) {
-  return args === undefined ? "" : JSON.stringify(args);
-}
-
-/** Calls the host and returns its answer. Never waits. */
+/** Calls the host with JSON text and returns its answer, JSON text or undefined. Never waits. */
 export function hostCall(method, args) {
-  return open(op_pier_host_call(method, text(args)));
+  return open(op_pier_host_call(method, args ?? ""));
 }
 
 /** Calls the host; the promise settles with its answer. */
 export async function hostCallAsync(method, args) {
-  return open(await op_pier_host_call_async(method, text(args)));
+  return open(await op_pier_host_call_async(method, args ?? ""));
 }
 
 /** Imports a module the way the main module graph does. */
@@ -61,29 +51,18 @@ export function importModule(specifier) {
   return import(specifier);
 }
 
-function settle(id, value) {
-  let json;
-  try {
-    json = value === undefined ? undefined : JSON.stringify(value);
-  } catch (error) {
-    op_pier_call_failed(id, error);
-    return;
-  }
-  op_pier_call_done(id, json === undefined ? null : json);
-}
-
 function dispatch(id, kind, header, payload) {
   let result;
   try {
-    result = handler(kind, JSON.parse(header), payload === undefined ? undefined : JSON.parse(payload));
+    result = handler(kind, header, payload);
   } catch (error) {
     op_pier_call_failed(id, error);
     return;
   }
-  if (result !== null && typeof result === "object" && typeof result.then === "function") {
-    result.then((value) => settle(id, value), (error) => op_pier_call_failed(id, error));
+  if (result !== null && typeof result === "object") {
+    result.then((text) => op_pier_call_done(id, text ?? null), (error) => op_pier_call_failed(id, error));
   } else {
-    settle(id, result);
+    op_pier_call_done(id, result ?? null);
   }
 }
 
@@ -101,6 +80,13 @@ function watchUncaught() {
     op_pier_uncaught("rejection", event.reason);
   });
 }
+
+// `require` knows nothing of the module loader, so host modules are put in front of it here.
+const loadFromDisk = Module._load;
+Module._load = function (request, parent, isMain) {
+  const url = op_pier_host_module(request);
+  return url === null ? loadFromDisk.call(this, request, parent, isMain) : op_import_sync(url);
+};
 
 // The engine takes these two and deletes the property before any extension code runs.
 Object.defineProperty(globalThis, "__pierNatives", {

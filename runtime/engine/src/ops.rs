@@ -1,4 +1,4 @@
-//! The five native functions that `js/host.js` is built on.
+//! The native functions that `js/host.js` is built on.
 //!
 //! This file is compiled twice: into the build script, which makes the snapshot, and into the crate. The list of ops and their order must
 //! be the same in both, which one shared file guarantees. It must never learn what the calls mean; that is `OpSink`'s business.
@@ -22,6 +22,8 @@ pub(crate) trait OpSink {
     fn host_call(&self, method: &str, args: &str) -> String;
     /// `hostCallAsync`: the same, later.
     fn host_call_async(&self, method: String, args: String) -> Pin<Box<dyn Future<Output = String>>>;
+    /// The URL of the host module that `require(specifier)` means, if the host provides it.
+    fn host_module(&self, specifier: &str) -> Option<String>;
     /// An exception or rejection that nothing caught.
     fn uncaught(&self, kind: &str, fault: JsFault);
 }
@@ -35,7 +37,7 @@ fn op_pier_call_done(state: &mut OpState, #[smi] id: u32, #[string] value: Optio
     sink(state).call_done(id, value);
 }
 
-#[op2(reentrant)]
+#[op2(fast, reentrant)]
 fn op_pier_call_failed<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     state: Rc<RefCell<OpState>>,
@@ -61,7 +63,13 @@ async fn op_pier_host_call_async(state: Rc<RefCell<OpState>>, #[string] method: 
     future.await
 }
 
-#[op2(reentrant)]
+#[op2]
+#[string]
+fn op_pier_host_module(state: &mut OpState, #[string] specifier: &str) -> Option<String> {
+    sink(state).host_module(specifier)
+}
+
+#[op2(fast, reentrant)]
 fn op_pier_uncaught<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     state: Rc<RefCell<OpState>>,
@@ -80,6 +88,7 @@ deno_core::extension!(
         op_pier_call_failed,
         op_pier_host_call,
         op_pier_host_call_async,
+        op_pier_host_module,
         op_pier_uncaught,
     ],
 );

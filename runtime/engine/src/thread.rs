@@ -16,7 +16,7 @@ use crate::error::StopReason;
 use crate::fault::JsFault;
 use crate::host::{HostError, HostResult, HostServices, IsolateFault};
 use crate::isolate::{CallRequest, Command};
-use crate::loader::{DiskCache, PierLoader};
+use crate::loader::{self, DiskCache, PierLoader};
 use crate::ops::OpSink;
 use crate::options::Permissions;
 use crate::shared::Shared;
@@ -276,6 +276,10 @@ impl OpSink for Sink {
                 Err(error) => Err(HostError::new("Error", format!("the host call failed: {error}"))),
             })
         })
+    }
+
+    fn host_module(&self, specifier: &str) -> Option<String> {
+        loader::host_module_url(specifier)
     }
 
     fn uncaught(&self, kind: &str, mut fault: JsFault) {

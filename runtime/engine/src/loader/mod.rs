@@ -110,7 +110,7 @@ impl Sources {
         let compiled = match cached {
             Some(compiled) => compiled,
             None => {
-                let compiled = compile::compile(specifier, source, options, |name| host_modules::find(name).is_some())
+                let compiled = compile::compile(specifier, source, options, |name| host_modules::find(name).or_else(|| host_modules::fallback(name)).is_some())
                     .map_err(|fault| self.syntax_error(*fault))?;
                 if let Some(cache) = &self.cache {
                     cache.write(&key, Kind::Transpiled, &encode(&compiled, source));
@@ -140,6 +140,11 @@ impl Sources {
             fault.location = Some(Location::clone(&found.location));
         }
     }
+}
+
+/// Where the host module is that `specifier` means; for `require`, which does not go through the loader.
+pub(crate) fn host_module_url(specifier: &str) -> Option<String> {
+    host_modules::find(specifier).map(host_modules::Module::url)
 }
 
 /// A quick look before parsing a dependency only to list its host imports.
@@ -208,7 +213,7 @@ impl PierLoader {
     }
 
     fn resolve_host_module(&self, specifier: &str, module: &host_modules::Module, referrer: &str) -> Result<ModuleSpecifier, JsErrorBox> {
-        let url = host_modules::url_of(&module.file);
+        let url = module.url();
         let asked = self.sources.host_imports.borrow().get(referrer).and_then(|imports| imports.get(specifier)).cloned().unwrap_or_default();
         let missing = module.lacking(&asked);
         if missing.is_empty() {
@@ -323,15 +328,22 @@ impl ModuleLoader for PierLoader {
         if let Some(module) = host_modules::find(specifier) {
             return self.resolve_host_module(specifier, module, referrer);
         }
-        if referrer.starts_with(host_modules::ON_DEMAND)
-            && let Some(file) = specifier.strip_prefix("./")
-        {
-            return ModuleSpecifier::parse(&host_modules::url_of(file)).map_err(JsErrorBox::from_err);
+        if host_modules::is_host_package(specifier) {
+            return Err(JsErrorBox::generic(format!("'{specifier}' is not a module of this host")));
         }
         if specifier.starts_with(host_modules::ON_DEMAND) {
             return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
         }
-        self.sources.resolver.resolve(specifier, referrer)
+        // Files of the js-api build import each other under the names they have in the snapshot.
+        if referrer.starts_with(host_modules::ON_DEMAND)
+            && let Some(file) = specifier.strip_prefix(host_modules::BUILD_PREFIX)
+        {
+            return ModuleSpecifier::parse(&host_modules::url_of(file)).map_err(JsErrorBox::from_err);
+        }
+        self.sources.resolver.resolve(specifier, referrer).or_else(|error| match host_modules::fallback(specifier) {
+            Some(module) => self.resolve_host_module(specifier, module, referrer),
+            None => Err(error),
+        })
     }
 
     fn load(&self, specifier: &ModuleSpecifier, _referrer: Option<&ModuleLoadReferrer>, options: ModuleLoadOptions) -> ModuleLoadResponse {
