@@ -29,7 +29,7 @@ export function findFactory(module: unknown, path: string): Factory {
 /** Handles `load`. Rejects with what the module or the factory threw. */
 export async function loadExtension(runtime: Runtime, header: LoadHeader): Promise<Registrations> {
 	if (runtime.records.has(header.ext)) throw new Error(`Extension ${header.ext} (${header.path}) is loaded already`);
-	runtime.onFirstLoad?.();
+	runtime.onFirstLoad?.(header);
 	runtime.onFirstLoad = undefined;
 	const record = new ExtensionRecord(header);
 	for (const [name, value] of Object.entries(header.flags ?? {})) runtime.flagValues.set(name, value);

@@ -6,7 +6,7 @@ import { CallbackTable } from "./callbacks.ts";
 import { Calls, RunSignals } from "./calls.ts";
 import { toError } from "./errors.ts";
 import { EventBus } from "./event-bus.ts";
-import type { BindHeader, FlagValue, Registrations, UiFlavor } from "./protocol.ts";
+import type { BindHeader, FlagValue, LoadHeader, Registrations, UiFlavor } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
 import { SessionMirror } from "./session-mirror.ts";
 import { StateCache } from "./state.ts";
@@ -28,7 +28,7 @@ export class Runtime {
 	namespaces: Namespaces = {};
 	bound: BindHeader | undefined;
 	/** Runs once before the first extension loads: what must not happen while a snapshot is made. */
-	onFirstLoad: (() => void) | undefined;
+	onFirstLoad: ((header: LoadHeader) => void) | undefined;
 	readonly #details = new Map<string, unknown>();
 	#nextId = 1;
 
