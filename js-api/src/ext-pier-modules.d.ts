@@ -1,0 +1,6 @@
+// Built host modules that the core imports by the name under which the engine serves them.
+
+declare module "ext:pier/modules/*" {
+	const module: Record<string, unknown>;
+	export = module;
+}

@@ -1,0 +1,45 @@
+// A conversation as plain text, for summaries and hand-offs (agent-loop §7.3).
+
+import type { Message } from "@earendil-works/pi-ai";
+
+/** UTF-16 units of a tool result that are kept. */
+const TOOL_RESULT_LIMIT = 2000;
+
+function textOf(content: unknown): string {
+	if (typeof content === "string") return content;
+	if (!Array.isArray(content)) return "";
+	return content
+		.filter((block): block is { type: "text"; text: string } => block?.type === "text")
+		.map((block) => block.text)
+		.join("");
+}
+
+function shorten(text: string): string {
+	if (text.length <= TOOL_RESULT_LIMIT) return text;
+	return `${text.slice(0, TOOL_RESULT_LIMIT)}\n\n[... ${text.length - TOOL_RESULT_LIMIT} more characters truncated]`;
+}
+
+function callText(call: { name: string; arguments?: Record<string, unknown> }): string {
+	const args = Object.entries(call.arguments ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+	return `${call.name}(${args.join(", ")})`;
+}
+
+/** Blocks separated by a blank line; thinking is left out, long tool results are cut. */
+export function serializeConversation(messages: readonly Message[]): string {
+	const parts: string[] = [];
+	const add = (label: string, text: string) => {
+		if (text !== "") parts.push(`[${label}]: ${text}`);
+	};
+	for (const message of messages) {
+		if (message.role === "user") add("User", textOf(message.content));
+		else if (message.role === "toolResult") add("Tool result", shorten(textOf(message.content)));
+		else if (message.role === "assistant") {
+			const content = Array.isArray(message.content) ? message.content : [];
+			const text = content.filter((block) => block.type === "text").map((block) => block.text);
+			const calls = content.filter((block) => block.type === "toolCall").map(callText);
+			add("Assistant", text.join("\n"));
+			add("Assistant tool calls", calls.join("; "));
+		}
+	}
+	return parts.join("\n\n");
+}

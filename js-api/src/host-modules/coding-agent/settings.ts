@@ -1,0 +1,84 @@
+// Settings as extensions read them: a view of the host's merged settings, with overrides for this isolate.
+
+import { hostCall } from "../../host.ts";
+
+function lookUp(tree: unknown, path: string): unknown {
+	if (typeof tree === "object" && tree !== null && Object.hasOwn(tree, path)) return (tree as Record<string, unknown>)[path];
+	return path.split(".").reduce<unknown>((value, key) => {
+		return typeof value === "object" && value !== null && Object.hasOwn(value, key)
+			? (value as Record<string, unknown>)[key]
+			: undefined;
+	}, tree);
+}
+
+/** xcsh: `settings.get("dotted.key")`. Reads are always of the current state. */
+export class Settings {
+	private readonly overrides = new Map<string, unknown>();
+
+	/** Options are accepted and not used: the host has read its files. */
+	static async init(_options?: unknown): Promise<Settings> {
+		return settings;
+	}
+
+	static get instance(): Settings {
+		return settings;
+	}
+
+	/** A store without the host's values, for tests of extensions. */
+	static isolated(values: Record<string, unknown> = {}): Settings {
+		const store = new IsolatedSettings();
+		for (const [key, value] of Object.entries(values)) store.override(key, value);
+		return store;
+	}
+
+	protected base(): unknown {
+		return hostCall("settings");
+	}
+
+	get(key: string): unknown {
+		return this.overrides.has(key) ? this.overrides.get(key) : lookUp(this.base(), key);
+	}
+
+	/** Sets a value for this isolate until it ends. Nothing is written. */
+	override(key: string, value: unknown): void {
+		this.overrides.set(key, value);
+	}
+
+	clearOverride(key: string): void {
+		this.overrides.delete(key);
+	}
+}
+
+class IsolatedSettings extends Settings {
+	protected override base(): unknown {
+		return {};
+	}
+}
+
+export const settings = new Settings();
+
+/** pi: read-only settings; `create` ignores directories, because the host has merged the files of its session. */
+export class SettingsManager {
+	private readonly values: (() => Record<string, unknown>) | undefined;
+
+	private constructor(values?: () => Record<string, unknown>) {
+		this.values = values;
+	}
+
+	static create(_cwd?: string, _agentDir?: string): SettingsManager {
+		return new SettingsManager();
+	}
+
+	static inMemory(values: Record<string, unknown> = {}): SettingsManager {
+		return new SettingsManager(() => values);
+	}
+
+	/** A copy of the merged settings. */
+	getSettings(): Record<string, unknown> {
+		return structuredClone(this.values?.() ?? (hostCall("settings") as Record<string, unknown>));
+	}
+
+	get(key: string): unknown {
+		return lookUp(this.getSettings(), key);
+	}
+}
