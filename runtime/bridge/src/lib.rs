@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The bridge between the agent and extensions: discovery, loading, registries, event dispatch, host calls, UI proxy.
+//!
+//! The only crate that knows both `pier_agent` and `pier_engine`, and of the latter only in `isolate::engine`.
+//! `docs/bridge-protocol.md` fixes what crosses into an isolate. Never writes to stdout.
+
+mod agent_port;
+mod artifacts;
+mod calls;
+pub mod discovery;
+mod dispatch;
+mod exec;
+mod host;
+mod host_calls;
+pub mod isolate;
+mod limits;
+mod providers;
+mod registry;
+mod report;
+mod session_port;
+mod tools;
+pub mod trust;
+pub mod ui;
+mod wire;
+
+pub use agent_port::{AgentPort, PromptCommands};
+pub use dispatch::hooks::BridgeHooks;
+pub use host::{
+    Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, LoadOutcome, Mode, ShortcutInfo,
+};
+pub use limits::{Budget, Limits};
+pub use providers::ApiBackend;
+pub use registry::flags::{DeclaredFlag, GivenFlag};
+pub use report::{ErrorSink, Reporter};
+pub use session_port::{RunHandle, Session, SessionPort};

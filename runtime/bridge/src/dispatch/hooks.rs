@@ -1,0 +1,414 @@
+//! [`ExtensionHooks`] over isolates: typed values in, one combined outcome out. The rules are in `combine`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use pier_agent::hooks::{
+    BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome, BeforeForkEvent,
+    BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent, BeforeTreeOutcome, BoundaryOutcome,
+    CompactingEvent, CompactingOutcome, DiscoveredResources, ExtensionHooks, ForkPosition, HookEvent, HookFailure,
+    InputEvent, InputOutcome, Notification, SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome,
+    ToolResultEvent, ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
+};
+use pier_protocol::event::AgentEvent;
+use pier_protocol::message::Message;
+use serde_json::{Map, Value, json};
+
+use super::combine::{self, event};
+use super::{Circumstances, payload};
+use crate::host::{ExtensionHost, Shared};
+use crate::wire::truthy;
+
+/// The hooks object for an `AgentSession`.
+pub struct BridgeHooks {
+    shared: Arc<Shared>,
+}
+
+impl ExtensionHost {
+    /// What the agent calls. One object serves any number of reloads.
+    pub fn hooks(&self) -> Arc<dyn ExtensionHooks> {
+        Arc::new(BridgeHooks { shared: self.shared.clone() })
+    }
+}
+
+/// Names that one hook event stands for; the first names the rule.
+fn names(event: HookEvent) -> &'static [&'static str] {
+    match event {
+        HookEvent::SessionBeforeFork | HookEvent::SessionBeforeBranch => &["session_before_fork", "session_before_branch"],
+        HookEvent::SessionStart => &["session_start", "session_switch", "session_branch", "session_fork"],
+        other => single(other),
+    }
+}
+
+fn single(event: HookEvent) -> &'static [&'static str] {
+    // `as_str` is static; a one-element static slice per variant needs a table.
+    static TABLE: std::sync::LazyLock<Vec<(HookEvent, [&'static str; 1])>> =
+        std::sync::LazyLock::new(|| HookEvent::ALL.iter().map(|event| (*event, [event.as_str()])).collect());
+    TABLE.iter().find(|(known, _)| *known == event).map_or(&[], |(_, name)| name.as_slice())
+}
+
+const FORK: &[&str] = &["session_before_fork", "session_before_branch"];
+
+impl BridgeHooks {
+    async fn run<C: combine::Combiner>(&self, names: &[&str], combiner: &mut C, circumstances: Circumstances) {
+        // Rows that refuse are handled by the two methods that guard something.
+        let _ = self.shared.dispatch(names, combiner, circumstances).await;
+    }
+
+    fn complain(&self, name: &str, from: &str, problem: impl Into<String>) {
+        self.shared.reports.text(from, name, problem);
+    }
+
+    async fn boundary(&self, name: &'static str, map: Map<String, Value>) -> BoundaryOutcome {
+        let mut rule = combine::Boundary::new(map);
+        self.run(&[name], &mut rule, Circumstances::in_run()).await;
+        let Some((entries, continue_run)) = rule.into_outcome() else { return BoundaryOutcome::default() };
+        match payload::drafts(entries, payload::now_ms()) {
+            Ok(entries) => BoundaryOutcome { entries, continue_run },
+            Err(problem) => {
+                self.complain(name, "<boundary>", format!("{problem}; nothing was written"));
+                BoundaryOutcome::default()
+            }
+        }
+    }
+
+    async fn messages(&self, name: &'static str, messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+        let mut rule = combine::ContextMessages::new(event(json!({"messages": messages})));
+        self.run(&[name], &mut rule, Circumstances::in_run()).await;
+        let changed = rule.into_messages()?;
+        let parsed: Result<Vec<Message>, _> = changed.into_iter().map(serde_json::from_value).collect();
+        match parsed {
+            Ok(messages) => Some(messages.into_iter().map(Arc::new).collect()),
+            Err(problem) => {
+                self.complain(name, "<runtime>", format!("the returned messages are not messages: {problem}"));
+                None
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl ExtensionHooks for BridgeHooks {
+    fn subscribed(&self, event: HookEvent) -> bool {
+        self.shared.registry.subscribed(names(event))
+    }
+
+    async fn input(&self, input: InputEvent) -> InputOutcome {
+        let images = if input.images.is_empty() { Value::Null } else { tagged_images(&input.images) };
+        let mut rule = combine::Input::new(payload::object(json!({
+            "text": input.text,
+            "images": images,
+            "source": input.source.as_str(),
+            "streamingBehavior": input.streaming_behavior.map(|behavior| behavior.as_str()),
+        })));
+        self.run(&["input"], &mut rule, Circumstances::default()).await;
+        match rule.outcome() {
+            combine::InputOutcome::Handled => InputOutcome::Handled,
+            combine::InputOutcome::Continue { text, images } => {
+                let images = match images {
+                    None => input.images,
+                    Some(value) => match serde_json::from_value(value) {
+                        Ok(images) => images,
+                        Err(problem) => {
+                            self.complain("input", "<runtime>", format!("the returned images are not images: {problem}"));
+                            input.images
+                        }
+                    },
+                };
+                InputOutcome::Transform { text, images }
+            }
+        }
+    }
+
+    async fn run_command(&self, name: &str, args: &str) -> Option<()> {
+        self.shared.run_command(name, args).await
+    }
+
+    fn is_command(&self, name: &str) -> bool {
+        self.shared.registry.with(|extensions| crate::registry::commands::find(extensions, name)).is_some()
+    }
+
+    async fn before_agent_start(&self, start: BeforeAgentStart) -> BeforeAgentStartOutcome {
+        let images = if start.images.is_empty() { Value::Null } else { tagged_images(&start.images) };
+        let mut rule = combine::AgentStart::new(payload::object(json!({
+            "prompt": start.prompt,
+            "images": images,
+            "messageType": if start.message.is_some() { "custom" } else { "user" },
+            "message": start.message,
+            "systemPrompt": start.system_prompt,
+            "systemPromptOptions": start.system_prompt_options,
+        })));
+        self.run(&["before_agent_start"], &mut rule, Circumstances::in_run()).await;
+        let (messages, system_prompt) = rule.into_outcome();
+        let now = payload::now_ms();
+        let messages = messages
+            .into_iter()
+            .filter_map(|message| match payload::custom_message(message, now) {
+                Ok(message) => Some(message),
+                Err(problem) => {
+                    self.complain("before_agent_start", "<runtime>", problem);
+                    None
+                }
+            })
+            .collect();
+        BeforeAgentStartOutcome { messages, system_prompt }
+    }
+
+    async fn context(&self, messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+        self.messages("context", messages).await
+    }
+
+    async fn context_with_system(&self, messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+        self.messages("context_with_system", messages).await
+    }
+
+    async fn before_provider_request(&self, request: &Value) -> Option<Value> {
+        let mut rule = combine::ProviderPayload::new(event(json!({"payload": request})));
+        self.run(&["before_provider_request"], &mut rule, Circumstances::in_run()).await;
+        rule.into_payload()
+    }
+
+    async fn before_provider_headers(&self, headers: &Value) -> Option<Value> {
+        let mut rule = combine::Headers::new(event(json!({"headers": headers})));
+        self.run(&["before_provider_headers"], &mut rule, Circumstances::in_run()).await;
+        rule.into_headers().map(Value::Object)
+    }
+
+    async fn tool_call(&self, call: ToolCallEvent) -> ToolCallOutcome {
+        let mut rule = combine::ToolCall::new(payload::object(json!({
+            "toolCallId": call.tool_call_id,
+            "toolName": call.tool_name,
+            "input": call.input,
+            "parentToolCallId": call.parent_tool_call_id,
+        })));
+        let refused = self.shared.dispatch(&["tool_call"], &mut rule, Circumstances::in_run()).await;
+        if let Err(refusal) = refused {
+            let block = ToolBlock { reason: Some(refusal.message), terminate: false };
+            return ToolCallOutcome { input: None, block: Some(block) };
+        }
+        let (input, result) = rule.into_outcome();
+        let block = result.filter(|result| result.get("block").is_some_and(truthy)).map(|result| ToolBlock {
+            reason: Some(match result.get("reason") {
+                Some(Value::String(reason)) if !reason.is_empty() => reason.clone(),
+                _ => "Tool execution was blocked by an extension".into(),
+            }),
+            terminate: result.get("terminate").is_some_and(truthy),
+        });
+        ToolCallOutcome { input, block }
+    }
+
+    async fn tool_result(&self, result: ToolResultEvent) -> ToolResultPatch {
+        let mut map = payload::object(json!({
+            "toolCallId": result.tool_call_id,
+            "toolName": result.tool_name,
+            "input": result.input,
+            "content": result.content,
+            "details": result.details,
+            "isError": result.is_error,
+            "structuredContent": result.structured_content,
+            "usage": result.usage,
+            "parentToolCallId": result.parent_tool_call_id,
+        }));
+        map.entry("input").or_insert_with(|| json!({}));
+        let mut rule = combine::ToolResult::new(map);
+        self.run(&["tool_result"], &mut rule, Circumstances::in_run()).await;
+        match crate::tools::result::patch(rule.into_patch()) {
+            Ok(patch) => patch,
+            Err(problem) => {
+                self.complain("tool_result", "<runtime>", problem);
+                ToolResultPatch::default()
+            }
+        }
+    }
+
+    async fn message_end(&self, message: &Arc<Message>) -> Option<Message> {
+        self.shared.updates_delivered().await;
+        let mut rule = combine::MessageEnd::new(event(json!({"message": &**message})));
+        self.run(&["message_end"], &mut rule, Circumstances::in_run()).await;
+        let mut replaced = rule.into_message()?;
+        if replaced.get("content").is_none_or(Value::is_null) {
+            replaced["content"] = json!([]);
+        }
+        match serde_json::from_value(replaced) {
+            Ok(message) => Some(message),
+            Err(problem) => {
+                self.complain("message_end", "<runtime>", format!("the replacement is not a message: {problem}"));
+                None
+            }
+        }
+    }
+
+    async fn turn_end(&self, turn: TurnEndEvent) -> BoundaryOutcome {
+        let map = payload::object(json!({
+            "turnIndex": turn.turn_index,
+            "message": &*turn.message,
+            "toolResults": turn.tool_results,
+            "messageEntryId": turn.message_entry_id,
+            "toolResultEntryIds": turn.tool_result_entry_ids,
+            "context": turn.context,
+        }));
+        self.boundary("turn_end", map).await
+    }
+
+    async fn agent_before_settle(&self, settle: BeforeSettleEvent) -> BoundaryOutcome {
+        let map = event(json!({"outcome": settle.outcome.as_str(), "context": settle.context}));
+        self.boundary("agent_before_settle", map).await
+    }
+
+    async fn user_bash(&self, bash: UserBashEvent) -> Result<UserBashOutcome, HookFailure> {
+        let map = event(json!({
+            "command": bash.command,
+            "excludeFromContext": bash.exclude_from_context,
+            "cwd": bash.cwd,
+        }));
+        let mut rule = combine::FirstResult::new(map, &["result", "operations"]);
+        if let Err(refusal) = self.shared.dispatch(&["user_bash"], &mut rule, Circumstances::default()).await {
+            return Err(HookFailure { message: refusal.message });
+        }
+        let Some((result, from)) = rule.into_result() else { return Ok(UserBashOutcome::Run) };
+        crate::tools::bash::outcome(&self.shared, &from, &result).map_err(|problem| {
+            let message = format!("Invalid user_bash handler result: {problem}");
+            self.complain("user_bash", &from, message.clone());
+            HookFailure { message }
+        })
+    }
+
+    async fn session_before_switch(&self, switch: BeforeSwitchEvent) -> bool {
+        let map = payload::object(json!({
+            "reason": switch.reason.as_str(),
+            "targetSessionFile": switch.target_session_file,
+        }));
+        let mut rule = combine::LastResult::new(map);
+        self.run(&["session_before_switch"], &mut rule, Circumstances::in_run()).await;
+        rule.into_result().is_some_and(|(result, _)| cancelled(&result))
+    }
+
+    async fn session_before_fork(&self, fork: BeforeForkEvent) -> BeforeForkOutcome {
+        self.shared.last_fork_at.store(fork.position == ForkPosition::At, Ordering::Release);
+        let map = event(json!({"entryId": fork.entry_id, "position": fork.position.as_str()}));
+        let mut rule = combine::LastResult::new(map);
+        self.run(FORK, &mut rule, Circumstances::in_run()).await;
+        match rule.into_result() {
+            None => BeforeForkOutcome::default(),
+            Some((result, _)) => BeforeForkOutcome {
+                cancel: cancelled(&result),
+                skip_conversation_restore: result.get("skipConversationRestore").is_some_and(truthy),
+            },
+        }
+    }
+
+    async fn session_before_compact(&self, compact: BeforeCompactEvent) -> BeforeCompactOutcome {
+        let map = payload::object(json!({
+            "preparation": payload::preparation(&compact.preparation),
+            "branchEntries": compact.branch_entries.iter().map(|entry| payload::value(&**entry)).collect::<Vec<_>>(),
+            "customInstructions": compact.custom_instructions,
+            "reason": compact.reason,
+            "willRetry": compact.will_retry,
+        }));
+        let mut rule = combine::LastResult::new(map);
+        let circumstances = Circumstances { cancel: Some(compact.signal), ..Circumstances::in_run() };
+        self.run(&["session_before_compact"], &mut rule, circumstances).await;
+        let Some((result, from)) = rule.into_result() else { return BeforeCompactOutcome::Continue };
+        if cancelled(&result) {
+            return BeforeCompactOutcome::Cancel;
+        }
+        let Some(compaction) = result.get("compaction").filter(|value| truthy(value)) else {
+            return BeforeCompactOutcome::Continue;
+        };
+        match payload::supplied_compaction(compaction, compact.preparation.tokens_before) {
+            Ok(supplied) => BeforeCompactOutcome::Supply(supplied),
+            Err(problem) => {
+                self.complain("session_before_compact", &from, problem);
+                BeforeCompactOutcome::Continue
+            }
+        }
+    }
+
+    async fn session_compacting(&self, compacting: CompactingEvent) -> CompactingOutcome {
+        let map = event(json!({"sessionId": compacting.session_id, "messages": compacting.messages}));
+        let mut rule = combine::LastResult::new(map);
+        self.run(&["session.compacting"], &mut rule, Circumstances::in_run()).await;
+        let Some((result, _)) = rule.into_result() else { return CompactingOutcome::default() };
+        let context = result.get("context").and_then(Value::as_array).into_iter().flatten();
+        CompactingOutcome {
+            context: context.filter_map(Value::as_str).map(str::to_string).collect(),
+            prompt: result.get("prompt").and_then(Value::as_str).map(str::to_string),
+            preserve_data: result.get("preserveData").filter(|value| !value.is_null()).cloned(),
+        }
+    }
+
+    async fn session_before_tree(&self, tree: BeforeTreeEvent) -> BeforeTreeOutcome {
+        let map = payload::object(json!({
+            "preparation": {
+                "targetId": tree.target_id,
+                "oldLeafId": tree.old_leaf_id,
+                "commonAncestorId": tree.common_ancestor_id,
+                "entriesToSummarize": tree.entries_to_summarize.iter().map(|entry| payload::value(&**entry)).collect::<Vec<_>>(),
+                "userWantsSummary": tree.user_wants_summary,
+            },
+            "customInstructions": tree.custom_instructions,
+            "replaceInstructions": tree.replace_instructions,
+            "label": tree.label,
+        }));
+        let mut rule = combine::LastResult::new(map);
+        let circumstances = Circumstances { cancel: Some(tree.signal), ..Circumstances::in_run() };
+        self.run(&["session_before_tree"], &mut rule, circumstances).await;
+        let Some((result, from)) = rule.into_result() else { return BeforeTreeOutcome::default() };
+        let summary = match result.get("summary").filter(|value| truthy(value)).map(payload::supplied_summary) {
+            None => None,
+            Some(Ok(summary)) => Some(summary),
+            Some(Err(problem)) => {
+                self.complain("session_before_tree", &from, problem);
+                None
+            }
+        };
+        let text = |name: &str| result.get(name).and_then(Value::as_str).map(str::to_string);
+        BeforeTreeOutcome {
+            cancel: cancelled(&result),
+            summary,
+            custom_instructions: text("customInstructions"),
+            replace_instructions: result.get("replaceInstructions").and_then(Value::as_bool),
+            label: text("label"),
+        }
+    }
+
+    async fn resources_discover(&self, cwd: &Path, reason: SessionStartReason) -> DiscoveredResources {
+        let word = if reason == SessionStartReason::Reload { "reload" } else { "startup" };
+        let mut rule = combine::Resources::new(event(json!({"cwd": cwd, "reason": word})));
+        self.run(&["resources_discover"], &mut rule, Circumstances::default()).await;
+        let absolute = |found: Vec<(String, String, String)>| -> Vec<PathBuf> {
+            found.into_iter().map(|(_, directory, path)| Path::new(&directory).join(path)).collect()
+        };
+        DiscoveredResources {
+            skill_paths: absolute(rule.found.skills),
+            prompt_paths: absolute(rule.found.prompts),
+            theme_paths: absolute(rule.found.themes),
+        }
+    }
+
+    async fn notify(&self, notification: Notification) {
+        self.shared.notified(notification).await;
+    }
+
+    async fn message_update(&self, event: &Arc<AgentEvent>) {
+        self.shared.queue_update(event).await;
+    }
+}
+
+fn cancelled(result: &Map<String, Value>) -> bool {
+    result.get("cancel") == Some(&Value::Bool(true))
+}
+
+/// Images as blocks, with their `type`.
+fn tagged_images(images: &[pier_protocol::message::ImageBlock]) -> Value {
+    let blocks = images.iter().map(|image| {
+        let mut block = payload::value(image);
+        if let Some(map) = block.as_object_mut() {
+            map.entry("type").or_insert(json!("image"));
+        }
+        block
+    });
+    Value::Array(blocks.collect())
+}

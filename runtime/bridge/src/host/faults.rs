@@ -1,0 +1,59 @@
+//! What happens when an isolate misbehaves outside a call, or ends: reports, and the withdrawal of everything its
+//! extensions registered. The session and all other extensions go on.
+
+use std::sync::Arc;
+
+use super::Shared;
+use super::slot::IsolateSlot;
+use crate::isolate::{Fault, StopCause};
+use crate::registry::ExtensionInfo;
+
+impl Shared {
+    /// A fault that the engine reported.
+    pub(crate) fn handle_fault(self: &Arc<Self>, slot: &Arc<IsolateSlot>, fault: &Fault) {
+        if let Fault::Stopped(cause) = fault {
+            self.isolate_ended(slot, cause);
+            return;
+        }
+        let file = match fault {
+            Fault::UncaughtException(failure) | Fault::UnhandledRejection(failure) => {
+                failure.place.as_ref().map(|place| place.file.clone())
+            }
+            Fault::MissingExports { importer, .. } => Some(importer.clone()),
+            Fault::Stopped(_) => None,
+        };
+        self.reports.fault(&slot.reported_path(file.as_deref()), fault);
+    }
+
+    /// The isolate is gone: its extensions lose their registrations and open calls. Handled once per isolate.
+    pub(crate) fn isolate_ended(self: &Arc<Self>, slot: &Arc<IsolateSlot>, cause: &StopCause) {
+        if !slot.mark_ended() {
+            return;
+        }
+        let ids = slot.ids();
+        let mut reported = false;
+        for id in &ids {
+            if let Some(info) = self.registry.get(*id) {
+                self.withdraw(&info);
+                self.reports.fault(&info.path, &Fault::Stopped(cause.clone()));
+                reported = true;
+            }
+        }
+        // While loading, the load outcome says it.
+        if !reported && self.early.lock().keys().all(|id| !ids.contains(id)) {
+            self.reports.fault(&slot.reported_path(None), &Fault::Stopped(cause.clone()));
+        }
+        self.calls.cancel_all(&ids);
+        self.execs.kill_of(&ids);
+        self.isolates.lock().retain(|known| !Arc::ptr_eq(known, slot));
+    }
+
+    /// Takes back everything that one extension registered, and what it left on the screen.
+    pub(crate) fn withdraw(self: &Arc<Self>, info: &ExtensionInfo) {
+        self.registry.remove(info.id);
+        self.options.tools.clear_owner(&info.owner());
+        self.options.providers.clear_owner(&info.owner());
+        self.clear_ui_of(info);
+        self.touch();
+    }
+}

@@ -1,0 +1,80 @@
+//! One isolate of one package, and which extensions live in it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::discovery::PackageKey;
+use crate::isolate::{CallError, IsolateApi, PermissionProfile, StopCause};
+use crate::wire::ExtId;
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// An isolate with its package. A reload makes a new slot; the module map of an old one is never patched.
+pub(crate) struct IsolateSlot {
+    /// Unique in the process.
+    pub(crate) id: u64,
+    pub(crate) package: PackageKey,
+    /// Shown in logs.
+    pub(crate) name: String,
+    pub(crate) root: PathBuf,
+    pub(crate) permissions: PermissionProfile,
+    api: OnceLock<Arc<dyn IsolateApi>>,
+    extensions: Mutex<Vec<(ExtId, String)>>,
+    /// Set once its end was handled, so that it is handled once.
+    ended: AtomicBool,
+}
+
+impl IsolateSlot {
+    pub(crate) fn new(package: PackageKey, name: String, root: PathBuf, permissions: PermissionProfile) -> Self {
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), package, name, root, permissions, api: OnceLock::new(), extensions: Mutex::default(), ended: AtomicBool::new(false) }
+    }
+
+    /// Gives the slot its isolate, right after it was started.
+    pub(crate) fn start(&self, api: Arc<dyn IsolateApi>) {
+        // A slot is started once, by the loader that made it.
+        let _ = self.api.set(api);
+    }
+
+    pub(crate) fn api(&self) -> Result<&Arc<dyn IsolateApi>, CallError> {
+        self.api.get().ok_or_else(|| CallError::Stopped(StopCause::Other("the isolate was never started".into())))
+    }
+
+    pub(crate) fn add(&self, id: ExtId, path: &str) {
+        self.extensions.lock().push((id, path.to_string()));
+    }
+
+    pub(crate) fn ids(&self) -> Vec<ExtId> {
+        self.extensions.lock().iter().map(|(id, _)| *id).collect()
+    }
+
+    /// The path under which faults outside any call are reported: the extension when there is one, else the package.
+    pub(crate) fn reported_path(&self, file: Option<&str>) -> String {
+        let extensions = self.extensions.lock();
+        if let Some(file) = file
+            && let Some((_, path)) = extensions.iter().find(|(_, path)| path == file)
+        {
+            return path.clone();
+        }
+        match extensions.first() {
+            Some((_, path)) => path.clone(),
+            None => self.root.to_string_lossy().into_owned(),
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.api.get().is_some_and(|api| api.stopped().is_none())
+    }
+
+    /// True the first time.
+    pub(crate) fn mark_ended(&self) -> bool {
+        !self.ended.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+}
