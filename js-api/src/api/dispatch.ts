@@ -5,6 +5,7 @@ import { registerBashOperations } from "./bash-operations.ts";
 import { contextEnv, createContext, createTrustContext } from "./context.ts";
 import { EditWatch, type EventObject, reviveEvent } from "./event-codec.ts";
 import { isRecord } from "./json.ts";
+import { onDemand } from "./on-demand.ts";
 import type { DispatchHeader, DispatchOutcome } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -22,7 +23,7 @@ function portableResult(runtime: Runtime, event: EventObject, result: unknown): 
 function contextFor(runtime: Runtime, record: ExtensionRecord, event: EventObject, callId: number): unknown {
 	if (event.type === "session_directory") return undefined;
 	const env = contextEnv(runtime, record, callId);
-	return event.type === "project_trust" ? createTrustContext(env) : createContext(env);
+	return event.type === "project_trust" ? createTrustContext(env) : onDemand(() => createContext(env));
 }
 
 export function dispatch(

@@ -33,6 +33,7 @@ export function startApi(runtime: Runtime): void {
 		bashExec: (header, payload) => runBashExec(runtime, header, payload),
 		render: (header, payload) => render(runtime, header, payload),
 		transformMarkdown: (header, payload) => transformMarkdown(runtime, header, payload),
+		component: (header) => runtime.components.handle(header),
 		callback: (header, payload) => callback(runtime, header, payload),
 		release: (header) => {
 			runtime.callbacks.release(header.handles ?? []);

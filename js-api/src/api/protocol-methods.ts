@@ -50,7 +50,7 @@ export interface SyncMethods {
 	shutdown: Method<None, void>;
 	ui: Method<{ ext: ExtId; callId?: CallId; method: string; [field: string]: unknown }, JsonValue | undefined>;
 	uiState: Method<{ what: string; name?: string }, JsonValue | undefined>;
-	"ui.cancelDialog": Method<{ dialogId: number; reason: "timeout" | "signal" }, void>;
+	"ui.cancelDialog": Method<{ dialogId: number; reason: "timeout" | "signal" | "done" }, void>;
 	"tool.update": Method<{ callId: CallId; partial: unknown }, void>;
 	"stream.events": Method<{ callId: CallId; events: unknown[] }, { full?: boolean } | undefined>;
 	"stream.event": Method<{ callId: CallId; data: unknown }, void>;

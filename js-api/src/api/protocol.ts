@@ -3,6 +3,8 @@
 
 import type { JsonObject, JsonValue } from "./json.ts";
 
+import type { ComponentHeader } from "./ui/components.ts";
+
 export type { AsyncMethods, SyncMethods } from "./protocol-methods.ts";
 
 /** Index of one extension, unique in the process. */
@@ -20,6 +22,9 @@ export interface UiProfile {
 	custom?: "reject" | "undefined";
 	/** Whether the frontend can draw components. */
 	components?: boolean;
+	/** Size of the frontend's terminal, if it has one. */
+	columns?: number;
+	rows?: number;
 }
 
 export interface LoadHeader {
@@ -97,6 +102,7 @@ export interface HandlerKinds {
 	bashExec: { handle: number; callId: CallId };
 	render: RenderHeader;
 	transformMarkdown: { ext: ExtId };
+	component: ComponentHeader;
 	callback: { handle: number; callId?: CallId };
 	release: { handles?: number[]; toolCalls?: string[] };
 	abort: { callId?: CallId; runId?: number; reason?: string };

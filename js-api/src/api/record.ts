@@ -17,6 +17,7 @@ import type {
 	ToolDefinition,
 	ToolRendererResolver,
 } from "./types.ts";
+import { ComponentSlots } from "./ui/custom.ts";
 
 export type Phase = "loading" | "active" | "failed";
 
@@ -52,6 +53,9 @@ export class ExtensionRecord {
 	readonly profileCollectors = new Map<string, ProfileCollector>();
 	/** UI features whose absence was reported already. */
 	readonly reportedFeatures = new Set<string>();
+
+	/** Components in widgets, header and footer. */
+	readonly slots = new ComponentSlots();
 
 	/** Rises when a session replacement makes earlier contexts stale. */
 	generation = 0;

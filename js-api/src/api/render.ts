@@ -9,6 +9,7 @@ import { contextWithArgs, themeWith } from "./render-hybrids.ts";
 import type { Runtime } from "./runtime.ts";
 import { currentTheme } from "./theme.ts";
 import type { Component, ToolDefinition } from "./types.ts";
+import { keyTextOf } from "./ui/keybindings.ts";
 
 interface ToolPayload {
 	tool: string;
@@ -74,11 +75,6 @@ function lines(component: Component | undefined, width: number): { lines: string
 	return Array.isArray(drawn) ? { lines: drawn.map(String) } : undefined;
 }
 
-/** `app.tools.expand` as people read it; the host's key table is not visible here. */
-function keyText(binding: unknown): string {
-	return String(binding);
-}
-
 function renderTool(
 	runtime: Runtime,
 	record: ExtensionRecord,
@@ -90,6 +86,7 @@ function renderTool(
 	const drawing = drawingOf(runtime, `${record.ext}:${payload.toolCallId}`);
 	const expanded = header.expanded === true;
 	const isPartial = header.isPartial === true;
+	const keyText = keyTextOf(runtime);
 	const keyHint = (binding: unknown, description: unknown) =>
 		`${theme.fg("dim", keyText(binding))}${theme.fg("muted", ` ${description}`)}`;
 	const context = {
@@ -138,6 +135,7 @@ function draw(
 	header: RenderHeader,
 	payload: Record<string, unknown>,
 ): Component | undefined {
+	const keyText = keyTextOf(runtime);
 	const options = {
 		expanded: header.expanded === true,
 		outputPad: 0,

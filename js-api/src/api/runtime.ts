@@ -11,6 +11,7 @@ import type { ExtensionRecord } from "./record.ts";
 import { SessionMirror } from "./session-mirror.ts";
 import { StateCache } from "./state.ts";
 import type { Namespaces } from "./types.ts";
+import { ComponentTable } from "./ui/components.ts";
 
 /** Rich `details` kept for renderers; older calls are drawn from their JSON form. */
 const KEPT_DETAILS = 200;
@@ -23,6 +24,7 @@ export class Runtime {
 	readonly state = new StateCache();
 	readonly session = new SessionMirror();
 	readonly bus: EventBus;
+	readonly components: ComponentTable;
 	/** One map for all extensions (§7.3). */
 	readonly flagValues = new Map<string, FlagValue>();
 	namespaces: Namespaces = {};
@@ -34,6 +36,7 @@ export class Runtime {
 
 	constructor() {
 		this.bus = new EventBus(this);
+		this.components = new ComponentTable(this);
 	}
 
 	record(ext: number): ExtensionRecord {

@@ -29,6 +29,11 @@ export class UiEnv {
 		return this.flavor === "tui" || this.flavor === "rpc" || this.flavor === "acp";
 	}
 
+	/** Whether the frontend draws components. */
+	get hasComponents(): boolean {
+		return (this.flavor === "tui" || this.flavor === "rpc") && this.runtime.bound?.ui?.components === true;
+	}
+
 	/** Members that every UI call carries. */
 	get origin(): { ext: number; callId?: number } {
 		return this.callId === undefined ? { ext: this.record.ext } : { ext: this.record.ext, callId: this.callId };

@@ -2,9 +2,12 @@
 // is `custom`, which rejects with a typed error where the frontend has people but no components (B10), unless the host asks for `undefined`.
 
 import { UnsupportedUiError } from "../errors.ts";
+import { isRecord } from "../json.ts";
 import type { UiFlavor } from "../protocol.ts";
+import { type CustomOptions, runCustom } from "./custom.ts";
 import { createDialogs } from "./dialogs.ts";
 import type { UiEnv } from "./env.ts";
+import { createFooterData } from "./footer-data.ts";
 import { createThemeMembers } from "./themes.ts";
 
 const TERMINAL: readonly UiFlavor[] = ["tui"];
@@ -19,8 +22,17 @@ export function createUi(env: UiEnv) {
 		env.guard();
 		if (!env.send(TERMINAL, method, fields)) env.unsupported(method);
 	};
-	/** A part of the UI made of components. Clearing it is no use of it. */
-	const componentSlot = (method: string, factory: unknown) => {
+	/** A part of the UI made of components. Clearing it where there are none is no use of it. */
+	const componentSlot = (method: "setHeader" | "setFooter", factory: unknown, ...more: unknown[]) => {
+		env.guard();
+		if (!env.hasComponents) {
+			if (typeof factory === "function") env.unsupported(method);
+			return;
+		}
+		const mounted = env.record.slots.set(env, method, factory, ...more);
+		env.send(FRAMES, method, mounted === undefined ? {} : { component: mounted.id });
+	};
+	const unavailable = (method: string, factory: unknown) => {
 		env.guard();
 		if (typeof factory === "function") env.unsupported(method);
 	};
@@ -44,15 +56,23 @@ export function createUi(env: UiEnv) {
 		},
 		setWidget(key: string, content?: unknown, options?: { placement?: string }): void {
 			env.guard();
-			if (typeof content === "function") {
+			const placement = options?.placement === undefined ? {} : { widgetPlacement: options.placement };
+			if (typeof content === "function" && !env.hasComponents) {
 				env.unsupported("setWidget");
 				return;
+			}
+			if (env.hasComponents) {
+				const mounted = env.record.slots.set(env, `setWidget:${key}`, content);
+				if (mounted !== undefined) {
+					env.send(FRAMES, "setWidget", { widgetKey: String(key), component: mounted.id, ...placement });
+					return;
+				}
 			}
 			const lines = Array.isArray(content) ? content.map(String) : undefined;
 			env.send(FRAMES, "setWidget", {
 				widgetKey: String(key),
 				...(lines === undefined ? {} : { widgetLines: lines }),
-				...(options?.placement === undefined ? {} : { widgetPlacement: options.placement }),
+				...placement,
 			});
 		},
 		setTitle(title: string): void {
@@ -83,22 +103,25 @@ export function createUi(env: UiEnv) {
 		setHiddenThinkingLabel: (label?: string) =>
 			terminalOnly("setHiddenThinkingLabel", label === undefined ? {} : { label: String(label) }),
 		setHeader: (factory?: unknown) => componentSlot("setHeader", factory),
-		setFooter: (factory?: unknown) => componentSlot("setFooter", factory),
-		setEditorComponent: (factory?: unknown) => componentSlot("setEditorComponent", factory),
+		setFooter: (factory?: unknown) => componentSlot("setFooter", factory, createFooterData(env)),
+		setEditorComponent: (factory?: unknown) => unavailable("setEditorComponent", factory),
 		getEditorComponent(): undefined {
 			env.guard();
 		},
-		addAutocompleteProvider: (factory?: unknown) => componentSlot("addAutocompleteProvider", factory),
+		addAutocompleteProvider: (factory?: unknown) => unavailable("addAutocompleteProvider", factory),
 		onTerminalInput(handler: unknown): () => void {
 			env.guard();
 			if (typeof handler !== "function") throw new TypeError("ui.onTerminalInput: handler must be a function");
 			env.unsupported("onTerminalInput");
 			return () => {};
 		},
-		async custom(factory: unknown, _options?: unknown): Promise<unknown> {
+		async custom(factory: unknown, options?: unknown): Promise<unknown> {
 			env.guard();
 			if (typeof factory !== "function") throw new TypeError("ui.custom: factory must be a function");
 			if (env.flavor !== "rpc" && env.flavor !== "tui") return undefined;
+			if (env.hasComponents) {
+				return runCustom(env, factory as never, isRecord(options) ? (options as CustomOptions) : {});
+			}
 			env.unsupported("custom");
 			if (env.runtime.bound?.ui?.custom === "undefined") return undefined;
 			throw new UnsupportedUiError(
