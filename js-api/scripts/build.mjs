@@ -8,7 +8,9 @@
 //   dist/host-modules.json       the manifest
 //
 // Files import each other by absolute specifiers `ext:pier/<path below dist>` (a scheme without a base cannot resolve relative ones), Node's
-// built-in modules as `node:<name>`, and the engine's functions as `ext:pier/host`. `PIER_JS_BASE` replaces the `ext:pier/` prefix.
+// built-in modules as `node:<name>`, and the engine's functions as `ext:pier/host`. The core alone imports two modules by the name under which
+// the engine serves snapshotted files to extensions, `node:pier/modules/<id>.js`: `pi.pi` has to be that very namespace object.
+// `PIER_JS_BASE` replaces the `ext:pier/` prefix.
 //
 // The manifest:
 //
@@ -31,10 +33,21 @@ import path from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
-import { groupSource, linkGroup, linkOutside, makeGroup, memberSource, outsideFiles, readLibrary } from "./lib/ai-group.mjs";
+import {
+	groupSource,
+	linkGroup,
+	linkOutside,
+	makeGroup,
+	memberSource,
+	outsideFiles,
+	readLibrary,
+} from "./lib/ai-group.mjs";
 import { exactAliases, FALLBACKS, hostPackages, OWN_MODULES, PASSED_THROUGH, prefixAliases } from "./lib/catalog.mjs";
 import { lazySegmenters, nodeBuiltins, replacements, staticNodeImports } from "./lib/plugins.mjs";
 import { inspect } from "./lib/purity.mjs";
+
+/** Names of the facades through which extensions reach snapshotted files; the engine makes them. Only the core imports by them. */
+const FACADES = "node:pier/";
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/[\\/]$/, "");
 const dist = path.join(root, "dist");
@@ -74,7 +87,7 @@ function options(entryPoints, plugins) {
 		conditions: ["import", "module"],
 		publicPath: base,
 		chunkNames: "chunks/[name]-[hash]",
-		external: ["ext:*", `${base}*`],
+		external: ["ext:*", `${base}*`, `${FACADES}*`],
 		define: { "import.meta.url": JSON.stringify("file:///pier/host-module.js") },
 		minifySyntax: true,
 		minifyWhitespace: true,
@@ -129,9 +142,11 @@ for (const [subpath, file] of library.subpaths) {
 }
 
 const graph = importGraph([main, rest], wrappers);
-const ids = [...Object.keys(entries).map((name) => name.replace(/^modules\//, "")), ...outside.values(), ...wrappers].filter(
-	(id) => id !== "core" && id !== AI_CORE,
-);
+const ids = [
+	...Object.keys(entries).map((name) => name.replace(/^modules\//, "")),
+	...outside.values(),
+	...wrappers,
+].filter((id) => id !== "core" && id !== AI_CORE);
 const report = await inspect({ dist, base, files: ["core.js", ...orderForInspection(ids).map(moduleFile)] });
 const modules = {};
 for (const id of ids.sort()) modules[id] = { ...describe(moduleFile(id)), exports: report.exports[moduleFile(id)] };
@@ -163,7 +178,8 @@ function importGraph(builds, wrapperIds) {
 			const record = { imports: [], node: new Set(), bytes: output.bytes };
 			for (const imported of output.imports) {
 				if (imported.kind !== "import-statement") continue;
-				if (imported.path.startsWith("node:")) record.node.add(imported.path);
+				if (imported.path.startsWith(FACADES)) record.imports.push(imported.path.slice(FACADES.length));
+				else if (imported.path.startsWith("node:")) record.node.add(imported.path);
 				else if (imported.path.startsWith(base)) record.imports.push(imported.path.slice(base.length));
 				else if (!imported.external) record.imports.push(path.relative("dist", imported.path).replaceAll("\\", "/"));
 				else throw new Error(`${name} imports ${imported.path}, which nothing provides`);
@@ -211,10 +227,13 @@ function checkManifest({ aliases, prefixes, modules: known, core }) {
 		if (known[id] === undefined) throw new Error(`Alias ${specifier} leads to ${id}, which was not built`);
 	}
 	for (const [id, module] of Object.entries(known)) {
-		if (module.exports === undefined) throw new Error(`Module ${id} could not be imported: ${report.errors[module.file]}`);
+		if (module.exports === undefined)
+			throw new Error(`Module ${id} could not be imported: ${report.errors[module.file]}`);
 	}
-	if (report.errors["core.js"] !== undefined) throw new Error(`core.js could not be imported: ${report.errors["core.js"]}`);
-	if (!core.snapshot) throw new Error(`core.js is not fit for a snapshot: ${[...(core.effects ?? []), ...core.nodeImports].join("; ")}`);
+	if (report.errors["core.js"] !== undefined)
+		throw new Error(`core.js could not be imported: ${report.errors["core.js"]}`);
+	if (!core.snapshot)
+		throw new Error(`core.js is not fit for a snapshot: ${[...(core.effects ?? []), ...core.nodeImports].join("; ")}`);
 }
 
 function summarise({ modules: known, core }) {

@@ -12,9 +12,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = path.join(root, "generated", "test");
 const wanted = process.argv.slice(2);
 
-const entries = [...findFiles(path.join(root, "src"), ".test.ts"), ...findFiles(path.join(root, "test"), ".test.ts")].filter(
-	(file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)),
-);
+const entries = [
+	...findFiles(path.join(root, "src"), ".test.ts"),
+	...findFiles(path.join(root, "test"), ".test.ts"),
+].filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)));
 if (entries.length === 0) {
 	process.stderr.write(`No test matches: ${wanted.join(" ") || "(none exist)"}\n`);
 	process.exit(1);

@@ -1,6 +1,6 @@
-// Built host modules that the core imports by the name under which the engine serves them.
+// Built host modules that the core imports by the name under which the engine serves them to extensions.
 
-declare module "ext:pier/modules/*" {
+declare module "node:pier/modules/*" {
 	const module: Record<string, unknown>;
 	export = module;
 }

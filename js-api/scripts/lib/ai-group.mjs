@@ -64,7 +64,14 @@ function publishedSubpaths(dist) {
 			subpaths.set(path.relative(dist, file).replaceAll("\\", "/").slice(0, -".js".length), file);
 		}
 	}
-	for (const name of ["models", "session-resources", "bedrock-provider", "bun-oauth", "lazy-bedrock-provider", "lazy-oauth"]) {
+	for (const name of [
+		"models",
+		"session-resources",
+		"bedrock-provider",
+		"bun-oauth",
+		"lazy-bedrock-provider",
+		"lazy-oauth",
+	]) {
 		const file = path.join(dist, `${name}.js`);
 		if (!existsSync(file)) throw new Error(`The model library no longer publishes ${name}`);
 		subpaths.set(name, file);
@@ -81,7 +88,8 @@ export function makeGroup(library, seeds) {
 		if (group.has(file) || !library.exportsOf.has(file)) continue;
 		group.set(file, { prefix: `m${group.size}_`, exports: library.exportsOf.get(file) });
 		for (const imported of library.inputs.get(file) ?? []) {
-			if (imported.kind === "import-statement" && !imported.external) queue.push(path.join(library.root, imported.path));
+			if (imported.kind === "import-statement" && !imported.external)
+				queue.push(path.join(library.root, imported.path));
 		}
 	}
 	return group;
@@ -102,7 +110,9 @@ export function outsideFiles(library, group) {
 }
 
 function names(member) {
-	return member.exports.map((name) => (name === "default" ? ["default", `${member.prefix}default`] : [name, `${member.prefix}${name}`]));
+	return member.exports.map((name) =>
+		name === "default" ? ["default", `${member.prefix}default`] : [name, `${member.prefix}${name}`],
+	);
 }
 
 /** Source of the file that exports the whole group. */

@@ -29,7 +29,9 @@ export const OWN_MODULES = {
 
 /** Packages that are passed through unchanged: module id = specifier. */
 export const PASSED_THROUGH = [
-	...["", "/compile", "/error", "/format", "/guard", "/schema", "/system", "/type", "/value"].map((sub) => `typebox${sub}`),
+	...["", "/compile", "/error", "/format", "/guard", "/schema", "/system", "/type", "/value"].map(
+		(sub) => `typebox${sub}`,
+	),
 	...["", "/compiler", "/errors", "/parser", "/syntax", "/system", "/type", "/value"].map(
 		(sub) => `@sinclair/typebox${sub}`,
 	),
@@ -81,7 +83,13 @@ export function prefixAliases() {
 
 /** Package names that belong to the host: a subpath that no alias covers is an error, never a file-system look-up. */
 export function hostPackages() {
-	const names = new Set(["typebox", "@sinclair/typebox", "@f5-sales-demo/xcsh", "@mariozechner/pi-agent", "@earendil-works/pi-agent"]);
+	const names = new Set([
+		"typebox",
+		"@sinclair/typebox",
+		"@f5-sales-demo/xcsh",
+		"@mariozechner/pi-agent",
+		"@earendil-works/pi-agent",
+	]);
 	for (const scope of SCOPES) {
 		for (const { name, scopes } of SCOPED_PACKAGES) {
 			if (scopes === undefined || scopes.includes(scope)) names.add(`${scope}/${name}`);

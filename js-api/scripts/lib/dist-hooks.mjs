@@ -20,8 +20,9 @@ export function initialize(data) {
 
 export async function resolve(specifier, context, next) {
 	if (specifier === "ext:pier/host") return { url: HOST, format: "module", shortCircuit: true };
-	if (specifier.startsWith(base)) {
-		return { url: new URL(specifier.slice(base.length), dist).href, format: "module", shortCircuit: true };
+	const prefix = [base, "node:pier/"].find((candidate) => specifier.startsWith(candidate));
+	if (prefix !== undefined) {
+		return { url: new URL(specifier.slice(prefix.length), dist).href, format: "module", shortCircuit: true };
 	}
 	return next(specifier, context);
 }

@@ -135,7 +135,9 @@ function lazySegmenter(locale, options) {
 				const source = await readFile(args.path, "utf8");
 				const contents = source.replace(constructed, "const $1 = lazySegmenter(");
 				if ((source.match(constructed) ?? []).length !== 2 || contents.includes("new Intl.Segmenter(")) {
-					throw new Error(`${args.path} no longer makes its segmenters as scripts/lib/plugins.mjs expects; read it anew.`);
+					throw new Error(
+						`${args.path} no longer makes its segmenters as scripts/lib/plugins.mjs expects; read it anew.`,
+					);
 				}
 				return { contents: contents + helper, loader: "js" };
 			});

@@ -54,17 +54,36 @@ process.env = new Proxy(env, {
 		return Reflect.ownKeys(target);
 	},
 });
-for (const name of ["cwd", "on", "once", "addListener", "nextTick", "hrtime", "getuid", "exit", "emitWarning"]) trap(process, name, `process.${name}`);
-for (const name of ["setTimeout", "setInterval", "setImmediate", "fetch", "queueMicrotask", "AbortController", "WebSocket"]) {
+for (const name of ["cwd", "on", "once", "addListener", "nextTick", "hrtime", "getuid", "exit", "emitWarning"])
+	trap(process, name, `process.${name}`);
+for (const name of [
+	"setTimeout",
+	"setInterval",
+	"setImmediate",
+	"fetch",
+	"queueMicrotask",
+	"AbortController",
+	"WebSocket",
+]) {
 	trap(globalThis, name, name);
 }
 // A V8 snapshot cannot hold ICU objects, nor registered finalizers.
-for (const name of ["Segmenter", "Collator", "NumberFormat", "DateTimeFormat", "PluralRules", "ListFormat", "RelativeTimeFormat", "DisplayNames"]) {
+for (const name of [
+	"Segmenter",
+	"Collator",
+	"NumberFormat",
+	"DateTimeFormat",
+	"PluralRules",
+	"ListFormat",
+	"RelativeTimeFormat",
+	"DisplayNames",
+]) {
 	trap(Intl, name, `new Intl.${name}`);
 }
 trap(FinalizationRegistry.prototype, "register", "FinalizationRegistry.register");
 for (const name of ["WebAssembly", "Worker", "MessageChannel", "BroadcastChannel"]) trap(globalThis, name, name);
-for (const name of ["compile", "instantiate", "Module", "Instance", "Memory"]) trap(WebAssembly, name, `WebAssembly.${name}`);
+for (const name of ["compile", "instantiate", "Module", "Instance", "Memory"])
+	trap(WebAssembly, name, `WebAssembly.${name}`);
 trap(Date, "now", "Date.now");
 trap(Math, "random", "Math.random");
 trap(globalThis.crypto, "getRandomValues", "crypto.getRandomValues");

@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 export function inspect(job) {
 	const script = fileURLToPath(new URL("purity-child.mjs", import.meta.url));
 	return new Promise((resolve, reject) => {
-		const child = spawn(process.execPath, ["--no-warnings", script], { stdio: ["pipe", "pipe", "inherit"], timeout: 120_000 });
+		const child = spawn(process.execPath, ["--no-warnings", script], {
+			stdio: ["pipe", "pipe", "inherit"],
+			timeout: 120_000,
+		});
 		let text = "";
 		child.stdout.setEncoding("utf8");
 		child.stdout.on("data", (part) => {
@@ -15,7 +18,8 @@ export function inspect(job) {
 		});
 		child.on("error", reject);
 		child.on("close", (code, signal) => {
-			if (code !== 0) return reject(new Error(`Inspection of the built modules failed (${signal ?? `exit code ${code}`})`));
+			if (code !== 0)
+				return reject(new Error(`Inspection of the built modules failed (${signal ?? `exit code ${code}`})`));
 			resolve(JSON.parse(text.slice(text.indexOf("\u0001") + 1)));
 		});
 		child.stdin.end(JSON.stringify(job));

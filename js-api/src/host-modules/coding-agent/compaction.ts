@@ -40,7 +40,8 @@ function contentLength(content: unknown): number {
 		if (block?.type === "text") length += String(block.text).length;
 		else if (block?.type === "image") length += IMAGE_CHARACTERS;
 		else if (block?.type === "thinking") length += String(block.thinking).length;
-		else if (block?.type === "toolCall") length += String(block.name).length + JSON.stringify(block.arguments ?? {}).length;
+		else if (block?.type === "toolCall")
+			length += String(block.name).length + JSON.stringify(block.arguments ?? {}).length;
 	}
 	return length;
 }
@@ -48,8 +49,10 @@ function contentLength(content: unknown): number {
 /** A message's tokens by its length; rather too many than too few. */
 export function estimateTokens(message: { role: string; [member: string]: unknown }): number {
 	let length: number;
-	if (message.role === "bashExecution") length = String(message.command ?? "").length + String(message.output ?? "").length;
-	else if (message.role === "branchSummary" || message.role === "compactionSummary") length = String(message.summary ?? "").length;
+	if (message.role === "bashExecution")
+		length = String(message.command ?? "").length + String(message.output ?? "").length;
+	else if (message.role === "branchSummary" || message.role === "compactionSummary")
+		length = String(message.summary ?? "").length;
 	else length = contentLength(message.content);
 	return Math.ceil(length / CHARACTERS_PER_TOKEN);
 }
@@ -150,9 +153,14 @@ export interface SummaryOptions {
 	reasoning?: SimpleStreamOptions["reasoning"];
 }
 
-async function summarise(messages: readonly SessionMessage[], model: Model<Api>, options: SummaryOptions): Promise<{ text: string; usage: Usage }> {
+async function summarise(
+	messages: readonly SessionMessage[],
+	model: Model<Api>,
+	options: SummaryOptions,
+): Promise<{ text: string; usage: Usage }> {
 	const parts = [`<conversation>\n${serializeConversation(convertToLlm(messages))}\n</conversation>`];
-	if (options.previousSummary) parts.push(`<previous-summary>\n${options.previousSummary}\n</previous-summary>`, UPDATE_INSTRUCTIONS);
+	if (options.previousSummary)
+		parts.push(`<previous-summary>\n${options.previousSummary}\n</previous-summary>`, UPDATE_INSTRUCTIONS);
 	parts.push(SUMMARY_INSTRUCTIONS);
 	if (options.customInstructions) parts.push(`Additional focus: ${options.customInstructions}`);
 	// Loaded on use: the library's catalogue of models is large, and most isolates never summarise.
@@ -171,7 +179,9 @@ async function summarise(messages: readonly SessionMessage[], model: Model<Api>,
 		},
 	);
 	if (response.stopReason !== "stop") {
-		throw new Error(`Summarization failed: ${response.errorMessage ?? `the model stopped with "${response.stopReason}"`}`);
+		throw new Error(
+			`Summarization failed: ${response.errorMessage ?? `the model stopped with "${response.stopReason}"`}`,
+		);
 	}
 	const text = response.content
 		.filter((block) => block.type === "text")
@@ -192,7 +202,16 @@ export async function generateSummary(
 	previousSummary?: string,
 ): Promise<string> {
 	return (
-		await generateSummaryWithUsage(messages, model, reserveTokens, apiKey, headers, signal, customInstructions, previousSummary)
+		await generateSummaryWithUsage(
+			messages,
+			model,
+			reserveTokens,
+			apiKey,
+			headers,
+			signal,
+			customInstructions,
+			previousSummary,
+		)
 	).text;
 }
 
@@ -268,13 +287,15 @@ export async function compact(
 	if (preparation.isSplitTurn && turnPrefixMessages.length > 0) {
 		const prefix = await summarise(turnPrefixMessages, model, {
 			...base,
-			customInstructions: "this is the beginning of a turn whose end stays in the conversation; say what was asked, what was done, and what the rest needs",
+			customInstructions:
+				"this is the beginning of a turn whose end stays in the conversation; say what was asked, what was done, and what the rest needs",
 		});
 		summary += `\n\n---\n\n**Turn Context (split turn):**\n\n${prefix.text}`;
 	}
 	const details = fileLists(preparation.fileOps);
 	if (details.readFiles.length > 0) summary += `\n\n<read-files>\n${details.readFiles.join("\n")}\n</read-files>`;
-	if (details.modifiedFiles.length > 0) summary += `\n\n<modified-files>\n${details.modifiedFiles.join("\n")}\n</modified-files>`;
+	if (details.modifiedFiles.length > 0)
+		summary += `\n\n<modified-files>\n${details.modifiedFiles.join("\n")}\n</modified-files>`;
 	return {
 		summary,
 		firstKeptEntryId: preparation.firstKeptEntryId,

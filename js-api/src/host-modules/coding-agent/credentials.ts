@@ -39,7 +39,10 @@ export class AuthStorage {
 	}
 
 	set(provider: string): never {
-		throw new NotAvailableError("AuthStorage.set", `store the credential for "${provider}" in the host's configuration`);
+		throw new NotAvailableError(
+			"AuthStorage.set",
+			`store the credential for "${provider}" in the host's configuration`,
+		);
 	}
 }
 

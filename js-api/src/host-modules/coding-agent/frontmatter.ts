@@ -24,7 +24,9 @@ function split(text: string): Split {
  * Front matter and the text below it. Without front matter the first is `{}` and the second the whole text.
  * @throws when the YAML is malformed
  */
-export function parseFrontmatter<T extends Record<string, unknown> = Record<string, unknown>>(text: string): ParsedFrontmatter<T> {
+export function parseFrontmatter<T extends Record<string, unknown> = Record<string, unknown>>(
+	text: string,
+): ParsedFrontmatter<T> {
 	const { yaml, body } = split(text);
 	if (yaml === undefined) return { frontmatter: {} as T, body };
 	const parsed: unknown = parse(yaml);

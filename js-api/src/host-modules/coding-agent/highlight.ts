@@ -41,7 +41,14 @@ const TOKENS: Readonly<Record<string, string>> = {
 	deletion: "toolDiffRemoved",
 };
 
-const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&#39;": "'" };
+const ENTITIES: Readonly<Record<string, string>> = {
+	"&amp;": "&",
+	"&lt;": "<",
+	"&gt;": ">",
+	"&quot;": '"',
+	"&#x27;": "'",
+	"&#39;": "'",
+};
 
 function plain(code: string): string[] {
 	const theme = currentTheme();

@@ -45,7 +45,8 @@ export function bashExecutionToText(message: {
 	else if (message.exitCode !== undefined && message.exitCode !== null && message.exitCode !== 0) {
 		result += `\n\nCommand exited with code ${message.exitCode}`;
 	}
-	if (message.truncated && message.fullOutputPath) result += `\n\n[Output truncated. Full output: ${message.fullOutputPath}]`;
+	if (message.truncated && message.fullOutputPath)
+		result += `\n\n[Output truncated. Full output: ${message.fullOutputPath}]`;
 	return result;
 }
 
@@ -56,7 +57,9 @@ function pythonExecutionToText(message: SessionMessage): string {
 }
 
 function fileMentionBlocks(message: SessionMessage): Block[] {
-	const files = Array.isArray(message.files) ? (message.files as { path?: string; content?: string; image?: ImageContent }[]) : [];
+	const files = Array.isArray(message.files)
+		? (message.files as { path?: string; content?: string; image?: ImageContent }[])
+		: [];
 	const texts = files.map((file) => `<file path="${file.path ?? ""}">\n${file.content ?? ""}\n</file>`);
 	const images = files.flatMap((file) => (file.image === undefined ? [] : [file.image]));
 	return [...text(`<system-reminder>\n${texts.join("\n")}\n</system-reminder>`), ...images];
@@ -74,7 +77,10 @@ function convert(message: SessionMessage): Message | undefined {
 			return user(blocks(message.content), message.timestamp);
 		case "bashExecution":
 			if (message.excludeFromContext) return undefined;
-			return user(text(bashExecutionToText(message as unknown as Parameters<typeof bashExecutionToText>[0])), message.timestamp);
+			return user(
+				text(bashExecutionToText(message as unknown as Parameters<typeof bashExecutionToText>[0])),
+				message.timestamp,
+			);
 		case "pythonExecution":
 			return message.excludeFromContext ? undefined : user(text(pythonExecutionToText(message)), message.timestamp);
 		case "compactionSummary":

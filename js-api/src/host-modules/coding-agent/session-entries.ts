@@ -1,7 +1,11 @@
 // Reading session files: lines to entries, a branch of entries to messages (sessions §2, agent-loop §1).
 
 import type { SessionEntry } from "../../api/protocol.ts";
-import { buildContextEntries as contextEntries, buildProjection, type SessionProjection } from "../../api/session-context.ts";
+import {
+	buildContextEntries as contextEntries,
+	buildProjection,
+	type SessionProjection,
+} from "../../api/session-context.ts";
 
 /** Version of the session file format that is written. */
 export const CURRENT_SESSION_VERSION = 3;

@@ -47,14 +47,19 @@ type Draft = { type: string; [member: string]: unknown };
 
 /** Directory of a project's sessions below the agent directory. */
 function defaultDirectory(cwd: string): string {
-	const name = resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");
+	const name = resolve(cwd)
+		.replace(/^[/\\]/, "")
+		.replace(/[/\\:]/g, "-");
 	return join(getAgentDir(), "sessions", `--${name}--`);
 }
 
 /** UUIDv7: sortable by time. */
 function newSessionId(): string {
 	const bytes = crypto.getRandomValues(new Uint8Array(16));
-	new DataView(bytes.buffer).setBigUint64(0, (BigInt(Date.now()) << 16n) | BigInt(((bytes[6] ?? 0) << 8) | (bytes[7] ?? 0)));
+	new DataView(bytes.buffer).setBigUint64(
+		0,
+		(BigInt(Date.now()) << 16n) | BigInt(((bytes[6] ?? 0) << 8) | (bytes[7] ?? 0)),
+	);
 	bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
 	bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
 	const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -188,7 +193,8 @@ export class SessionManager {
 		this.index(entry);
 		if (this.file === undefined) return entry.id;
 		if (this.written) appendFileSync(this.file, `${JSON.stringify(entry)}\n`);
-		else if (this.entries.some((e) => (e.message as { role?: string } | undefined)?.role === "assistant")) this.rewrite();
+		else if (this.entries.some((e) => (e.message as { role?: string } | undefined)?.role === "assistant"))
+			this.rewrite();
 		return entry.id;
 	}
 
@@ -226,8 +232,10 @@ export class SessionManager {
 	}
 
 	appendMessage = (message: unknown): string => this.append({ type: "message", message });
-	appendThinkingLevelChange = (thinkingLevel: string): string => this.append({ type: "thinking_level_change", thinkingLevel });
-	appendModelChange = (provider: string, modelId: string): string => this.append({ type: "model_change", provider, modelId });
+	appendThinkingLevelChange = (thinkingLevel: string): string =>
+		this.append({ type: "thinking_level_change", thinkingLevel });
+	appendModelChange = (provider: string, modelId: string): string =>
+		this.append({ type: "model_change", provider, modelId });
 	appendCustomEntry = (customType: string, data?: unknown): string => this.append({ type: "custom", customType, data });
 
 	appendCustomMessageEntry(customType: string, content: unknown, display: boolean, details?: unknown): string {
@@ -244,7 +252,13 @@ export class SessionManager {
 		return this.append({ type: "label", targetId, label });
 	}
 
-	appendCompaction(summary: string, firstKeptEntryId: string, tokensBefore: number, details?: unknown, fromHook?: boolean): string {
+	appendCompaction(
+		summary: string,
+		firstKeptEntryId: string,
+		tokensBefore: number,
+		details?: unknown,
+		fromHook?: boolean,
+	): string {
 		return this.append({ type: "compaction", summary, firstKeptEntryId, tokensBefore, details, fromHook });
 	}
 
@@ -336,7 +350,12 @@ function describe(path: string): SessionInfo | undefined {
 			...(typeof name === "string" && name !== "" ? { name } : {}),
 			...(header.parentSession === undefined ? {} : { parentSessionPath: header.parentSession }),
 			created,
-			modified: last === undefined ? (Number.isNaN(created.getTime()) ? statSync(path).mtime : created) : new Date(last.timestamp as number),
+			modified:
+				last === undefined
+					? Number.isNaN(created.getTime())
+						? statSync(path).mtime
+						: created
+					: new Date(last.timestamp as number),
 			messageCount: messages.length,
 			firstMessage: firstUser === undefined ? "(no messages)" : textOf(firstUser.content),
 			allMessagesText: talk.map(({ content }) => textOf(content)).join(" "),
@@ -346,4 +365,3 @@ function describe(path: string): SessionInfo | undefined {
 		return undefined;
 	}
 }
-

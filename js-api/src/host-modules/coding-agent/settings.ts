@@ -3,7 +3,8 @@
 import { hostCall } from "../../host.ts";
 
 function lookUp(tree: unknown, path: string): unknown {
-	if (typeof tree === "object" && tree !== null && Object.hasOwn(tree, path)) return (tree as Record<string, unknown>)[path];
+	if (typeof tree === "object" && tree !== null && Object.hasOwn(tree, path))
+		return (tree as Record<string, unknown>)[path];
 	return path.split(".").reduce<unknown>((value, key) => {
 		return typeof value === "object" && value !== null && Object.hasOwn(value, key)
 			? (value as Record<string, unknown>)[key]

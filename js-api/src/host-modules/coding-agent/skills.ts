@@ -40,7 +40,11 @@ function readSkill(filePath: string, source: string, result: LoadSkillsResult): 
 		const name = typeof frontmatter.name === "string" && frontmatter.name !== "" ? frontmatter.name : fallback;
 		const description = typeof frontmatter.description === "string" ? frontmatter.description.trim() : "";
 		if (description === "") {
-			result.diagnostics.push({ type: "warning", message: "the skill has no description and was left out", path: filePath });
+			result.diagnostics.push({
+				type: "warning",
+				message: "the skill has no description and was left out",
+				path: filePath,
+			});
 			return;
 		}
 		if (description.length > DESCRIPTION_LIMIT) {
@@ -55,7 +59,12 @@ function readSkill(filePath: string, source: string, result: LoadSkillsResult): 
 			description,
 			filePath,
 			baseDir,
-			sourceInfo: { path: filePath, source, scope: source === "user" || source === "project" ? source : "temporary", origin: "top-level" },
+			sourceInfo: {
+				path: filePath,
+				source,
+				scope: source === "user" || source === "project" ? source : "temporary",
+				origin: "top-level",
+			},
 			disableModelInvocation: frontmatter["disable-model-invocation"] === true,
 		});
 	} catch (error) {

@@ -70,7 +70,12 @@ function whole(text: string, { base }: Measured): TruncationResult {
 	};
 }
 
-function cut(measured: Measured, kept: string[], truncatedBy: "lines" | "bytes", flags: Partial<TruncationResult> = {}): TruncationResult {
+function cut(
+	measured: Measured,
+	kept: string[],
+	truncatedBy: "lines" | "bytes",
+	flags: Partial<TruncationResult> = {},
+): TruncationResult {
 	const content = kept.join("\n");
 	return {
 		...measured.base,
@@ -133,7 +138,10 @@ function tailBytes(line: string, maxBytes: number): string {
 }
 
 /** Cuts one line to `maxChars` UTF-16 units; the suffix marks the cut. */
-export function truncateLine(line: string, maxChars: number = GREP_MAX_LINE_LENGTH): { text: string; wasTruncated: boolean } {
+export function truncateLine(
+	line: string,
+	maxChars: number = GREP_MAX_LINE_LENGTH,
+): { text: string; wasTruncated: boolean } {
 	if (line.length <= maxChars) return { text: line, wasTruncated: false };
 	return { text: `${line.slice(0, maxChars)}... [truncated]`, wasTruncated: true };
 }

@@ -48,7 +48,8 @@ export function registerCustomApi(
 	registerApiProvider(
 		{
 			api: api as Api,
-			stream: stream ?? ((model, context, options): AssistantMessageEventStream => streamSimple(model, context, options)),
+			stream:
+				stream ?? ((model, context, options): AssistantMessageEventStream => streamSimple(model, context, options)),
 			streamSimple,
 		},
 		sourceId,

@@ -56,7 +56,8 @@ function tell(callbacks: OAuthLoginCallbacks, event: AuthEvent): void {
 		const { type: _type, ...info } = event;
 		// Callers written before device codes had a callback of their own show them like a link.
 		if (typeof callbacks.onDeviceCode === "function") callbacks.onDeviceCode(info);
-		else (callbacks as OAuthLoginCallbacks).onAuth({ url: info.verificationUri, instructions: `Code: ${info.userCode}` });
+		else
+			(callbacks as OAuthLoginCallbacks).onAuth({ url: info.verificationUri, instructions: `Code: ${info.userCode}` });
 	} else {
 		callbacks.onProgress?.(event.message);
 	}
@@ -71,7 +72,11 @@ async function login(flow: OAuthAuth, callbacks: OAuthLoginCallbacks): Promise<O
 	return credentials;
 }
 
-async function refresh(flow: OAuthAuth, credentials: OAuthCredentials, signal?: AbortSignal): Promise<OAuthCredentials> {
+async function refresh(
+	flow: OAuthAuth,
+	credentials: OAuthCredentials,
+	signal?: AbortSignal,
+): Promise<OAuthCredentials> {
 	const stored: OAuthCredential = { ...credentials, type: "oauth" };
 	const { type: _type, ...next } = await flow.refresh(stored, signal ?? new AbortController().signal);
 	return next;

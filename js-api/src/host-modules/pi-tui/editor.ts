@@ -15,11 +15,7 @@ function isTui(value: unknown): value is TUI {
 export class Editor extends BaseEditor {
 	constructor(tui: TUI, theme: EditorTheme, options?: EditorOptions);
 	constructor(theme: EditorTheme, options?: EditorOptions);
-	constructor(
-		first: TUI | EditorTheme,
-		second?: EditorTheme | EditorOptions,
-		options?: EditorOptions,
-	) {
+	constructor(first: TUI | EditorTheme, second?: EditorTheme | EditorOptions, options?: EditorOptions) {
 		if (isTui(first)) super(first, second as EditorTheme, options);
 		else super(DETACHED_TUI, first, second as EditorOptions | undefined);
 	}

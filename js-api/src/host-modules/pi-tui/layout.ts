@@ -106,7 +106,9 @@ export class HorizontalSplit implements Component {
 		const right = rightWidth > 0 ? this.right.render(rightWidth) : [];
 		return Array.from({ length: Math.max(left.length, right.length) }, (_, row) => {
 			const cell = truncateToWidth(left[row] ?? "", leftWidth);
-			return cell + padding(leftWidth - visibleWidth(cell)) + this.separator + truncateToWidth(right[row] ?? "", rightWidth);
+			return (
+				cell + padding(leftWidth - visibleWidth(cell)) + this.separator + truncateToWidth(right[row] ?? "", rightWidth)
+			);
 		});
 	}
 }

@@ -18,7 +18,13 @@ export class Markdown extends BaseMarkdown {
 		options?: MarkdownOptions | number,
 	) {
 		if (typeof options === "number") {
-			super(text, paddingX, paddingY, { ...theme, codeBlockIndent: " ".repeat(Math.max(0, options)) }, defaultTextStyle);
+			super(
+				text,
+				paddingX,
+				paddingY,
+				{ ...theme, codeBlockIndent: " ".repeat(Math.max(0, options)) },
+				defaultTextStyle,
+			);
 		} else {
 			super(text, paddingX, paddingY, theme, defaultTextStyle, options);
 		}

@@ -120,7 +120,10 @@ export class ExtensionSelectorComponent extends Dialog {
 	private redraw(): void {
 		const theme = currentTheme();
 		this.list.clear();
-		const first = Math.max(0, Math.min(this.selected - Math.floor(VISIBLE_OPTIONS / 2), this.choices.length - VISIBLE_OPTIONS));
+		const first = Math.max(
+			0,
+			Math.min(this.selected - Math.floor(VISIBLE_OPTIONS / 2), this.choices.length - VISIBLE_OPTIONS),
+		);
 		for (const [offset, choice] of this.choices.slice(first, first + VISIBLE_OPTIONS).entries()) {
 			const current = first + offset === this.selected;
 			this.list.addChild(new Text(current ? theme.fg("accent", `→ ${choice}`) : `  ${theme.fg("text", choice)}`, 1, 0));

@@ -85,7 +85,11 @@ export class CustomMessageComponent extends Container {
 	private readonly markdownTheme: MarkdownTheme;
 	private expanded = false;
 
-	constructor(message: CustomMessage, renderer?: CustomMessageRenderer, markdownTheme: MarkdownTheme = getMarkdownTheme()) {
+	constructor(
+		message: CustomMessage,
+		renderer?: CustomMessageRenderer,
+		markdownTheme: MarkdownTheme = getMarkdownTheme(),
+	) {
 		super();
 		this.message = message;
 		this.renderer = renderer;
@@ -125,7 +129,9 @@ export class CustomMessageComponent extends Container {
 		const text = typeof content === "string" ? content : content.map((block) => block.text ?? "").join("\n");
 		box.addChild(new Text(currentTheme().bold(currentTheme().fg("customMessageLabel", `[${customType}]`)), 0, 0));
 		box.addChild(new Spacer(1));
-		box.addChild(new Markdown(text, 0, 0, this.markdownTheme, { color: (part) => currentTheme().fg("customMessageText", part) }));
+		box.addChild(
+			new Markdown(text, 0, 0, this.markdownTheme, { color: (part) => currentTheme().fg("customMessageText", part) }),
+		);
 		return box;
 	}
 }

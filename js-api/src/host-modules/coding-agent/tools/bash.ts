@@ -168,7 +168,9 @@ export async function runBash(
 	if (exitCode === 0) return result;
 	return {
 		...result,
-		content: [{ type: "text", text: withStatus(text === "" ? "(no output)" : text, `Command exited with code ${exitCode}`) }],
+		content: [
+			{ type: "text", text: withStatus(text === "" ? "(no output)" : text, `Command exited with code ${exitCode}`) },
+		],
 		isError: true,
 	};
 }

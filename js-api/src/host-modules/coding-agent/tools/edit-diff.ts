@@ -50,7 +50,12 @@ export function generateDiffString(
 }
 
 /** Unified diff with file headers only. */
-export function generateUnifiedPatch(path: string, before: string, after: string, contextLines: number = CONTEXT): string {
+export function generateUnifiedPatch(
+	path: string,
+	before: string,
+	after: string,
+	contextLines: number = CONTEXT,
+): string {
 	const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, { context: contextLines });
 	// The library starts with a line of equals signs that patch programs skip.
 	return patch.replace(/^=+\n/, "");

@@ -5,7 +5,14 @@ import { generateDiffString, generateUnifiedPatch } from "./edit-diff.ts";
 import { applyEdits, type Edit } from "./edit-match.ts";
 import { closeText, openText } from "./line-ends.ts";
 import { resolveToolPath } from "./paths.ts";
-import { type EditOperations, type EditToolDetails, textResult, throwIfAborted, type ToolResult, type ToolRun } from "./types.ts";
+import {
+	type EditOperations,
+	type EditToolDetails,
+	textResult,
+	throwIfAborted,
+	type ToolResult,
+	type ToolRun,
+} from "./types.ts";
 
 export interface EditParams {
 	path: string;

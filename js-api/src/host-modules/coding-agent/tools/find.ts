@@ -3,7 +3,14 @@
 import { isAbsolute, relative, sep } from "node:path";
 import { listing } from "./ls.ts";
 import { resolveToolPath } from "./paths.ts";
-import { type FindOperations, type FindToolDetails, textResult, throwIfAborted, type ToolResult, type ToolRun } from "./types.ts";
+import {
+	type FindOperations,
+	type FindToolDetails,
+	textResult,
+	throwIfAborted,
+	type ToolResult,
+	type ToolRun,
+} from "./types.ts";
 
 export interface FindParams {
 	pattern: string;

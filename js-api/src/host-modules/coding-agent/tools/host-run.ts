@@ -6,7 +6,7 @@ import type { ToolResult, ToolRun } from "./types.ts";
 
 declare module "../../../api/protocol-methods.ts" {
 	interface SyncMethods {
-		"runBuiltinTool.cancel": { args: { builtinId: number }; result: void };
+		"runBuiltinTool.cancel": { args: { builtinId: number }; result: undefined };
 	}
 }
 
@@ -26,7 +26,14 @@ export async function runOnHost<Params, Details>(
 	const cancel = () => hostCall("runBuiltinTool.cancel", { builtinId });
 	signal?.addEventListener("abort", cancel, { once: true });
 	try {
-		const request = { name, args: params, cwd, options, builtinId, ...(update === undefined ? {} : { onUpdate: update }) };
+		const request = {
+			name,
+			args: params,
+			cwd,
+			options,
+			builtinId,
+			...(update === undefined ? {} : { onUpdate: update }),
+		};
 		return (await hostCallAsync("runBuiltinTool", request)) as ToolResult<Details>;
 	} finally {
 		signal?.removeEventListener("abort", cancel);

@@ -3,7 +3,13 @@
 
 import type { TSchema } from "typebox";
 import { type BashParams, type BashToolOptions, runBash } from "./bash.ts";
-import { type AgentTool, type BuiltinToolDefinition, makeDefinition, makeTool, type ToolDescription } from "./define.ts";
+import {
+	type AgentTool,
+	type BuiltinToolDefinition,
+	makeDefinition,
+	makeTool,
+	type ToolDescription,
+} from "./define.ts";
 import { type EditParams, prepareEditArguments, runEdit } from "./edit.ts";
 import { type FindParams, runFind } from "./find.ts";
 import { type GrepParams, runGrep } from "./grep.ts";

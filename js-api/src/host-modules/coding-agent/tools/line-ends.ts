@@ -39,5 +39,7 @@ export function closeText(file: TextFile, text: string): string {
 		}
 	}
 	const lines = text.split("\n");
-	return file.bom + lines.map((line, index) => (index === lines.length - 1 ? line : line + (ends[index] ?? usual))).join("");
+	return (
+		file.bom + lines.map((line, index) => (index === lines.length - 1 ? line : line + (ends[index] ?? usual))).join("")
+	);
 }

@@ -83,7 +83,8 @@ export function createLocalBashOperations(options: { shellPath?: string } = {}):
 				};
 				const onAbort = () => stop("aborted");
 				signal?.addEventListener("abort", onAbort, { once: true });
-				if (timeout !== undefined && timeout > 0) timers.push(setTimeout(() => stop(`timeout:${timeout}`), timeout * 1000));
+				if (timeout !== undefined && timeout > 0)
+					timers.push(setTimeout(() => stop(`timeout:${timeout}`), timeout * 1000));
 				const settle = (finish: () => void) => {
 					for (const timer of timers) clearTimeout(timer);
 					signal?.removeEventListener("abort", onAbort);

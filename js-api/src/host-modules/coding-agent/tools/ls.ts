@@ -3,7 +3,14 @@
 import { join } from "node:path";
 import { DEFAULT_MAX_BYTES, formatSize, type TruncationResult, truncateHead } from "../truncate.ts";
 import { resolveToolPath } from "./paths.ts";
-import { type LsOperations, type LsToolDetails, textResult, throwIfAborted, type ToolResult, type ToolRun } from "./types.ts";
+import {
+	type LsOperations,
+	type LsToolDetails,
+	textResult,
+	throwIfAborted,
+	type ToolResult,
+	type ToolRun,
+} from "./types.ts";
 
 export interface LsParams {
 	path?: string;
@@ -27,7 +34,9 @@ export async function runLs(
 	try {
 		names = [...(await operations.readdir(path))];
 	} catch (error) {
-		throw new Error(`Cannot read directory: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+		throw new Error(`Cannot read directory: ${error instanceof Error ? error.message : String(error)}`, {
+			cause: error,
+		});
 	}
 	// Keys first: comparing lower-case copies directly would lower them for every comparison.
 	const ordered = names.map((name) => ({ name, key: name.toLowerCase() })).sort((a, b) => a.key.localeCompare(b.key));
@@ -48,7 +57,9 @@ export async function runLs(
 		}
 	}
 	if (shown.length === 0) return textResult("(empty directory)");
-	return listing<LsToolDetails>(shown, limited, `${limit} entries limit reached. Use limit=${limit * 2} for more`, { entryLimitReached: limit });
+	return listing<LsToolDetails>(shown, limited, `${limit} entries limit reached. Use limit=${limit * 2} for more`, {
+		entryLimitReached: limit,
+	});
 }
 
 /** Joins lines, applies the byte limit (the line limit is the tool's own), and adds the notices. */

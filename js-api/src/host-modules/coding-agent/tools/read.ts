@@ -3,7 +3,14 @@
 import { Buffer } from "node:buffer";
 import { DEFAULT_MAX_BYTES, formatSize, type TruncationResult, truncateHead } from "../truncate.ts";
 import { resolveToolPath } from "./paths.ts";
-import { type ReadOperations, type ReadToolDetails, textResult, throwIfAborted, type ToolResult, type ToolRun } from "./types.ts";
+import {
+	type ReadOperations,
+	type ReadToolDetails,
+	textResult,
+	throwIfAborted,
+	type ToolResult,
+	type ToolRun,
+} from "./types.ts";
 
 export interface ReadParams {
 	path: string;
@@ -22,7 +29,11 @@ async function load(operations: ReadOperations, path: string, signal: AbortSigna
 	return Buffer.concat(chunks);
 }
 
-async function readImage(operations: ReadOperations, path: string, mimeType: string): Promise<ToolResult<ReadToolDetails>> {
+async function readImage(
+	operations: ReadOperations,
+	path: string,
+	mimeType: string,
+): Promise<ToolResult<ReadToolDetails>> {
 	const data = await operations.readFile(path);
 	return {
 		content: [

@@ -70,7 +70,9 @@ function body(name: string, result: ToolResult, args: Args, theme: Theme): strin
 		const diff = (result.details as { diff?: unknown } | undefined)?.diff;
 		if (typeof diff === "string") return renderDiff(diff).split("\n");
 	}
-	const text = result.content.map((block) => (block.type === "text" ? block.text : `[image ${block.mimeType}]`)).join("\n");
+	const text = result.content
+		.map((block) => (block.type === "text" ? block.text : `[image ${block.mimeType}]`))
+		.join("\n");
 	if (result.isError) return text.split("\n").map((line) => theme.fg("error", line));
 	const language = name === "read" && typeof args.path === "string" ? languageOfExtension(args.path) : undefined;
 	const lines = language === undefined ? text.split("\n") : highlightCode(text, language);
@@ -78,10 +80,17 @@ function body(name: string, result: ToolResult, args: Args, theme: Theme): strin
 }
 
 /** Folded results show their first lines, those of commands their last ones. */
-export function renderToolResult(name: string, result: ToolResult, options: Options, theme: Theme, args: Args = {}): Component {
+export function renderToolResult(
+	name: string,
+	result: ToolResult,
+	options: Options,
+	theme: Theme,
+	args: Args = {},
+): Component {
 	const lines = body(name, result, args, theme);
 	while (lines.at(-1)?.trim() === "") lines.pop();
-	if (options.expanded || lines.length <= FOLDED_LINES) return new Text(lines.length > 0 ? `\n${lines.join("\n")}` : "", 0, 0);
+	if (options.expanded || lines.length <= FOLDED_LINES)
+		return new Text(lines.length > 0 ? `\n${lines.join("\n")}` : "", 0, 0);
 	const hidden = lines.length - FOLDED_LINES;
 	const hint = `${theme.fg("muted", `... (${hidden} ${name === "bash" ? "earlier" : "more"} lines,`)} ${keyHint("app.tools.expand", "to expand")}${theme.fg("muted", ")")}`;
 	const shown = name === "bash" ? [hint, ...lines.slice(-FOLDED_LINES)] : [...lines.slice(0, FOLDED_LINES), hint];

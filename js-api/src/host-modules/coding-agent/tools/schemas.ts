@@ -36,7 +36,8 @@ export const lsSchema = Type.Object({
 
 export const findSchema = Type.Object({
 	pattern: Type.String({
-		description: "Glob pattern. With a slash it is matched against paths below the search directory, without one against file names",
+		description:
+			"Glob pattern. With a slash it is matched against paths below the search directory, without one against file names",
 	}),
 	path: Type.Optional(Type.String({ description: "Directory to search; the working directory by default" })),
 	limit: Type.Optional(Type.Number({ description: "Most results to return (1000 by default)" })),
