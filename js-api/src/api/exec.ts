@@ -57,7 +57,7 @@ export async function runExec(
 		args: list,
 		cwd: options.cwd ?? record.cwd,
 		...(callId === undefined ? {} : { callId }),
-		...(timeout ? { timeout } : {}),
+		...(timeout ? { timeout: Math.ceil(Math.min(timeout, Number.MAX_SAFE_INTEGER)) } : {}),
 		...(maxBuffer === undefined ? {} : { maxBuffer }),
 	});
 	if (signal === undefined || signal === null) return pending;

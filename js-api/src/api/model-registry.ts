@@ -134,7 +134,7 @@ export class ModelRegistry {
 		const signal = options?.signal as AbortSignal | undefined;
 		let finished = false;
 		const onEvent = runtime.callbacks.add((args) => {
-			for (const event of args) {
+			for (const event of args.flat()) {
 				if (!isRecord(event)) continue;
 				if (event.type === "done" || event.type === "error") finished = true;
 				stream.push(builder.apply(event));

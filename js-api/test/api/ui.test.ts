@@ -158,6 +158,7 @@ test("frames over RPC carry the wire's fields", async () => {
 	const { host, ui: u } = await ui(RPC);
 	u.notify("plain");
 	u.notify("bad", "error");
+	u.notify("odd", "success");
 	u.setStatus("k", "text");
 	u.setStatus("k", undefined);
 	u.setWidget("w", ["l1", 2]);
@@ -170,6 +171,7 @@ test("frames over RPC carry the wire's fields", async () => {
 	assert.deepEqual(frames, [
 		{ method: "notify", message: "plain" },
 		{ method: "notify", message: "bad", notifyType: "error" },
+		{ method: "notify", message: "odd" },
 		{ method: "setStatus", statusKey: "k", statusText: "text" },
 		{ method: "setStatus", statusKey: "k" },
 		{ method: "setWidget", widgetKey: "w", widgetLines: ["l1", "2"] },

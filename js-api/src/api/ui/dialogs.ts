@@ -28,7 +28,7 @@ function timeoutOf(env: UiEnv, options: DialogOptions): number | undefined {
 	if (typeof timeout !== "number" || Number.isNaN(timeout)) return undefined;
 	// 0 means none in pi and "at once" in xcsh.
 	if (timeout <= 0) return env.record.profile === "pi" ? undefined : 0;
-	return timeout > MAX_DELAY ? undefined : timeout;
+	return timeout > MAX_DELAY ? undefined : Math.ceil(timeout);
 }
 
 async function ask(
@@ -97,6 +97,15 @@ function optional(fields: Record<string, unknown>): Record<string, unknown> {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }
 
+/** Text for the wire; absent stays absent. */
+function asText(value: unknown): string | undefined {
+	return value === undefined || value === null ? undefined : String(value);
+}
+
+function indexOf(value: unknown): number | undefined {
+	return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
 /** The dialogs, as closures. */
 export function createDialogs(env: UiEnv) {
 	return {
@@ -113,8 +122,8 @@ export function createDialogs(env: UiEnv) {
 						title: String(title),
 						options: labels,
 						descriptions: descriptions.some((d) => d !== "") ? descriptions : undefined,
-						initialIndex: options?.initialIndex,
-						helpText: options?.helpText,
+						initialIndex: indexOf(options?.initialIndex),
+						helpText: asText(options?.helpText),
 						hasLeft: typeof options?.onLeft === "function" ? true : undefined,
 						hasRight: typeof options?.onRight === "function" ? true : undefined,
 					}),
@@ -127,7 +136,9 @@ export function createDialogs(env: UiEnv) {
 			return !answer.cancelled && answer.confirmed === true;
 		},
 		async input(title: string, placeholder?: string, options?: DialogOptions): Promise<string | undefined> {
-			return text(await ask(env, "input", optional({ title: String(title), placeholder }), options));
+			return text(
+				await ask(env, "input", optional({ title: String(title), placeholder: asText(placeholder) }), options),
+			);
 		},
 		async editor(
 			title: string,
@@ -137,7 +148,11 @@ export function createDialogs(env: UiEnv) {
 		): Promise<string | undefined> {
 			// An editor has no timeout in any relative.
 			const { signal } = options ?? {};
-			const fields = optional({ title: String(title), prefill, promptStyle: style?.promptStyle });
+			const fields = optional({
+				title: String(title),
+				prefill: asText(prefill),
+				promptStyle: style?.promptStyle === undefined ? undefined : Boolean(style.promptStyle),
+			});
 			return text(await ask(env, "editor", fields, signal === undefined ? {} : { signal }));
 		},
 	};

@@ -14,7 +14,8 @@ const TERMINAL: readonly UiFlavor[] = ["tui"];
 const FRAMES: readonly UiFlavor[] = ["tui", "rpc"];
 const NOTICES: readonly UiFlavor[] = ["tui", "rpc", "acp"];
 
-type NotifyType = "info" | "warning" | "error";
+const NOTIFY_TYPES: readonly unknown[] = ["info", "warning", "error"];
+const PLACEMENTS: readonly unknown[] = ["aboveEditor", "belowEditor"];
 
 export function createUi(env: UiEnv) {
 	/** A terminal-only frame; over RPC the frontend is told once that it is missing something. */
@@ -40,11 +41,12 @@ export function createUi(env: UiEnv) {
 	const themes = createThemeMembers(env);
 	const ui = {
 		...createDialogs(env),
-		notify(message: string, type?: NotifyType): void {
+		notify(message: string, type?: string): void {
 			env.guard();
 			env.send(NOTICES, "notify", {
 				message: String(message),
-				...(type === undefined ? {} : { notifyType: type }),
+				// A kind that the family does not know is shown as information.
+				...(NOTIFY_TYPES.includes(type) ? { notifyType: type } : {}),
 			});
 		},
 		setStatus(key: string, text?: string): void {
@@ -56,7 +58,7 @@ export function createUi(env: UiEnv) {
 		},
 		setWidget(key: string, content?: unknown, options?: { placement?: string }): void {
 			env.guard();
-			const placement = options?.placement === undefined ? {} : { widgetPlacement: options.placement };
+			const placement = PLACEMENTS.includes(options?.placement) ? { widgetPlacement: options?.placement } : {};
 			if (typeof content === "function" && !env.hasComponents) {
 				env.unsupported("setWidget");
 				return;
@@ -98,7 +100,9 @@ export function createUi(env: UiEnv) {
 		setWorkingIndicator: (options?: { frames?: string[]; intervalMs?: number }) =>
 			terminalOnly("setWorkingIndicator", {
 				...(Array.isArray(options?.frames) ? { frames: options.frames.map(String) } : {}),
-				...(typeof options?.intervalMs === "number" ? { intervalMs: options.intervalMs } : {}),
+				...(options?.intervalMs !== undefined && options.intervalMs > 0
+					? { intervalMs: Math.max(1, Math.ceil(options.intervalMs)) }
+					: {}),
 			}),
 		setHiddenThinkingLabel: (label?: string) =>
 			terminalOnly("setHiddenThinkingLabel", label === undefined ? {} : { label: String(label) }),
