@@ -117,6 +117,7 @@ const outside = outsideFiles(library, group);
 const sources = {
 	[AI_CORE]: groupSource(group),
 	"pi-tui/package.json": `export default ${packageSummary("@earendil-works/pi-tui")};`,
+	"pi-agent-core/package.json": `export default ${packageSummary("@earendil-works/pi-agent-core")};`,
 };
 const entries = { core: "src/main.ts" };
 for (const [id, file] of Object.entries(OWN_MODULES)) entries[`modules/${id}`] = `src/${file}`;

@@ -65,6 +65,7 @@ export function exactAliases(aiSubpaths) {
 		for (const [subpath, module] of Object.entries(AI_SUBPATH_ALIASES)) aliases[`${scope}/pi-ai/${subpath}`] = module;
 		aliases[`${scope}/pi-coding-agent/hooks`] = "coding-agent";
 		aliases[`${scope}/pi-tui/package.json`] = "pi-tui/package.json";
+		aliases[`${scope}/pi-agent-core/package.json`] = "pi-agent-core/package.json";
 	}
 	aliases["@mariozechner/pi-agent"] = "pi-agent-core";
 	aliases["@earendil-works/pi-agent"] = "pi-agent-core";

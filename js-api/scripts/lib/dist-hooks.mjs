@@ -1,16 +1,21 @@
 // Node module hooks that resolve the built files' absolute specifiers, so that Node can import what the engine embeds.
-// `ext:pier/host` becomes a module whose functions fail when called: evaluation must not call them.
+// `ext:pier/host` becomes a module whose functions fail when called, because evaluation must not call them; a test may put its own into
+// `globalThis[Symbol.for("pier.test.host")]`, where the handler that the core installs is found, too.
 import { pathToFileURL } from "node:url";
 
 let dist;
 let base;
 
 const HOST = `data:text/javascript,${encodeURIComponent(`
-const fail = (name) => () => { throw new Error("ext:pier/host " + name + " was called outside of the engine"); };
-export const hostCall = fail("hostCall");
-export const hostCallAsync = fail("hostCallAsync");
-export const importModule = fail("importModule");
-export const setHandler = (handler) => { globalThis[Symbol.for("pier.test.handler")] = handler; };
+const host = (globalThis[Symbol.for("pier.test.host")] ??= {});
+const forward = (name) => (...args) => {
+	if (host[name] === undefined) throw new Error("ext:pier/host " + name + " was called outside of the engine");
+	return host[name](...args);
+};
+export const hostCall = forward("hostCall");
+export const hostCallAsync = forward("hostCallAsync");
+export const importModule = forward("importModule");
+export const setHandler = (handler) => { host.handler = handler; };
 `)}`;
 
 export function initialize(data) {
