@@ -4,6 +4,7 @@
 import { importModule } from "../host.ts";
 import { InvalidFactoryError, toError } from "./errors.ts";
 import { createExtensionApi } from "./extension-api.ts";
+import { adoptReturned, customToolApi } from "./legacy.ts";
 import type { LoadHeader, Registrations } from "./protocol.ts";
 import { ExtensionRecord } from "./record.ts";
 import { collectRegistrations } from "./registration.ts";
@@ -37,7 +38,10 @@ export async function loadExtension(runtime: Runtime, header: LoadHeader): Promi
 	try {
 		const module = await importModule(header.entry);
 		const factory = findFactory(module, header.path);
-		await factory(createExtensionApi(runtime, record));
+		const surface = header.surface ?? "extension";
+		const api = createExtensionApi(runtime, record);
+		const returned = await factory(surface === "tool" ? customToolApi(runtime, record, api) : api);
+		adoptReturned(api, surface, returned, header.path);
 		const registrations = collectRegistrations(record, runtime.bus.channelsOf(record));
 		for (const [name, value] of record.flagDefaults) {
 			// pi: the first extension's default stays; xcsh: the last one wins (§7.3).

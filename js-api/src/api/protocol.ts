@@ -27,6 +27,9 @@ export interface UiProfile {
 	rows?: number;
 }
 
+/** Under which surface a module was found (extension-loading §8). */
+export type LoadSurface = "extension" | "tool" | "command";
+
 export interface LoadHeader {
 	ext: ExtId;
 	entry: string;
@@ -37,6 +40,8 @@ export interface LoadHeader {
 	agentDir: string;
 	appName: string;
 	version: string;
+	/** Absent: `extension`. */
+	surface?: LoadSurface;
 	flags?: Record<string, FlagValue>;
 }
 
