@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
 use pier_protocol::block::{Content, Extra};
 use pier_protocol::entry::{
     BranchSummaryEntry, CompactionEntry, ContextEditEntry, CustomEntry, CustomMessageEntry,
@@ -18,7 +17,8 @@ use super::edit;
 use super::error::{SessionError, SessionWarning};
 use super::fork;
 use super::ids;
-use super::manager::{SessionManager, Shared, creates_file, file_text};
+use super::manager::{SessionManager, Shared};
+use super::open::file_text;
 use super::stored::EntryRef;
 use super::writer::{AppendError, SessionFile, Target};
 
@@ -196,7 +196,7 @@ impl SessionManager {
 
     fn append_locked(
         &self,
-        target: &mut MutexGuard<'_, Target>,
+        target: &mut Target,
         body: EntryBody,
     ) -> Result<EntryRef, SessionError> {
         // Only holders of the writer's lock change the state, so this stays true until the push.
@@ -322,7 +322,7 @@ impl Shared {
         match target {
             Target::Memory => Ok(()),
             Target::Closed(path) => Err(SessionError::Closed { path: path.clone() }),
-            Target::Pending(path) if creates_file(entry) => {
+            Target::Pending(path) if fork::creates_file(entry) => {
                 let path = path.clone();
                 self.create_file(target, path, Some(entry))
             }

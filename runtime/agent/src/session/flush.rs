@@ -51,6 +51,8 @@ pub(super) struct Flusher {
 #[derive(Debug, Default)]
 struct Shared {
     dirty: AtomicBool,
+    /// The file's name is not yet safe in its directory.
+    new_name: AtomicBool,
     /// A thread is waiting to flush.
     scheduled: AtomicBool,
     warnings: Mutex<Vec<SessionWarning>>,
@@ -96,6 +98,11 @@ impl Flusher {
         }
     }
 
+    /// Notes that the file was just created.
+    pub(super) fn created(&self) {
+        self.shared.new_name.store(true, Ordering::Release);
+    }
+
     /// Forces what was written so far. Problems end up in [`Flusher::take_warnings`].
     pub(super) fn flush_now(&self) {
         flush(&self.shared, &self.file, &self.path);
@@ -110,6 +117,9 @@ fn flush(shared: &Shared, file: &File, path: &Path) {
     if !shared.dirty.swap(false, Ordering::AcqRel) {
         return;
     }
+    if shared.new_name.swap(false, Ordering::AcqRel) {
+        sync_directory(path);
+    }
     if let Err(error) = file.sync_data() {
         shared.dirty.store(true, Ordering::Release);
         let warning = SessionWarning::SyncFailed {
@@ -121,5 +131,13 @@ fn flush(shared: &Shared, file: &File, path: &Path) {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
+    }
+}
+
+/// Makes a new name in a directory survive a loss of power. Not every system can; the file's own data
+/// does not depend on it.
+pub(super) fn sync_directory(path: &Path) {
+    if let Some(Ok(directory)) = path.parent().map(File::open) {
+        let _ = directory.sync_all();
     }
 }

@@ -64,18 +64,10 @@ pub(super) fn is_label(entry: &EntryRef) -> bool {
     entry.entry_type() == "label"
 }
 
-/// Whether a file with these entries is worth writing before anything else happens.
-pub(super) fn has_conversation(entries: &[EntryRef]) -> bool {
-    entries.iter().any(|entry| {
-        entry
-            .message()
-            .is_some_and(|message| starts_conversation(message))
-    })
-}
-
-/// Whether a message brings the session file into being.
-pub(super) fn starts_conversation(message: &Message) -> bool {
-    matches!(message, Message::User(_) | Message::Assistant(_))
+/// Whether an entry brings the session file into being (spec/sessions.md §3).
+pub(super) fn creates_file(entry: &EntryRef) -> bool {
+    let message = entry.message().map(|message| &**message);
+    matches!(message, Some(Message::User(_) | Message::Assistant(_)))
 }
 
 /// For every label that falls away, the entry that takes its place as a compaction's first kept one.

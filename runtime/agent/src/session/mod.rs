@@ -5,8 +5,8 @@
 //!
 //! Who does what: `dirs`, `find` and `list` know where files are; `read`, `scan`, `migrate` and `torn`
 //! turn a file into entries; `state` and `tree` hold them; `context` projects them for the model;
-//! `writer`, `lock` and `flush` put lines on disk; `fork` computes what a new file gets; `manager`,
-//! `append` and `replace` tie these together behind one lock.
+//! `writer`, `lock` and `flush` put lines on disk; `fork` computes what a new file gets; `manager`, `open`,
+//! `readers`, `append` and `replace` tie these together.
 
 mod append;
 mod context;
@@ -21,8 +21,10 @@ mod list;
 mod lock;
 mod manager;
 mod migrate;
+mod open;
 mod raw;
 mod read;
+mod readers;
 mod replace;
 mod scan;
 mod state;

@@ -9,7 +9,8 @@ use pier_protocol::message::Message;
 use super::error::SessionError;
 use super::flush::SyncPolicy;
 use super::fork;
-use super::manager::{NewSession, SessionManager, file_text, new_header};
+use super::manager::{NewSession, SessionManager};
+use super::open::{file_text, new_header};
 use super::state::State;
 use super::stored::EntryRef;
 use super::writer::{SessionFile, Target};
@@ -204,7 +205,7 @@ impl SessionManager {
             let state = State::new(header, cwd, dir, None).with_entries(entries);
             return Ok(Self::assemble(state, Target::Memory, Vec::new(), options));
         }
-        let write_now = fork::has_conversation(&entries);
+        let write_now = entries.iter().any(fork::creates_file);
         Self::start_with(header, entries, options, dir, write_now)
     }
 }

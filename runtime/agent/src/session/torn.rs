@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{SessionError, SessionWarning};
+use super::flush;
 use super::read::{FileText, Tail};
 use super::writer;
 
@@ -89,7 +90,7 @@ pub(super) fn rewrite(
             .set_permissions(std::fs::metadata(&real)?.permissions())?;
         temp.as_file().sync_all()?;
         let file = temp.persist(&real).map_err(|error| error.error)?;
-        writer::sync_directory(&real);
+        flush::sync_directory(&real);
         Ok((file, backup))
     };
     attempt().map_err(io)

@@ -131,10 +131,8 @@ impl SessionFile {
             }
         };
         let created = SessionFile::adopt(path, file, locking, policy).map_err(io)?;
+        created.flusher.created();
         created.flusher.written(policy);
-        if policy.on_close {
-            sync_directory(path);
-        }
         Ok(created)
     }
 
@@ -316,13 +314,6 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)
-}
-
-/// Makes a new name in a directory survive a loss of power; not every system can.
-pub(super) fn sync_directory(path: &Path) {
-    if let Some(Ok(directory)) = path.parent().map(File::open) {
-        let _ = directory.sync_all();
-    }
 }
 
 fn ends_in_line_end(mut file: &File, len: u64) -> io::Result<bool> {
