@@ -1,1 +1,61 @@
-fn main() {}
+//! The program `pier`: flags, then settings, then a mode. Nothing else.
+//!
+//! The order in `main` matters: V8 is initialised on the main thread before any thread exists that
+//! may run an isolate, and isolates are begun while flags and settings are still being read.
+
+mod args;
+mod environment;
+mod flags;
+mod help;
+mod mode;
+mod start;
+
+use std::process::ExitCode;
+
+use mode::{ModeChoice, Streams};
+use pier_modes::{Isolates, diagnostics};
+
+/// Isolates that are built while settings are read. One, because most runs need one or none at
+/// once and a second would compete for the processor.
+const WARM_ISOLATES: usize = 1;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args();
+    let program = words.next();
+    match run(program.as_deref(), words) {
+        // Not a return: threads of isolates and of blocked readers must not hold the process.
+        Ok(code) => std::process::exit(code),
+        Err(error) => {
+            diagnostics::error(&format!("{error:#}"));
+            std::process::exit(1)
+        }
+    }
+}
+
+fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Result<i32> {
+    let args = args::parse(words).map_err(anyhow::Error::msg)?;
+    if args.help {
+        print!("{}", help::text());
+        return Ok(0);
+    }
+    if args.version {
+        println!("pier {}", env!("CARGO_PKG_VERSION"));
+        return Ok(0);
+    }
+    let mode = mode::choose(&args, Streams::detect());
+    anyhow::ensure!(
+        mode != ModeChoice::Interactive,
+        "There is no terminal interface yet. Use -p for one answer, or --mode rpc with a frontend"
+    );
+    anyhow::ensure!(
+        mode != ModeChoice::Rpc || args.files.is_empty(),
+        "@file arguments are not supported in RPC mode"
+    );
+    let environment = environment::Environment::read(program).map_err(anyhow::Error::msg)?;
+    start::log_to_stderr(args.verbose);
+    let (runtime, isolates) = Isolates::start(environment.cache_dir.clone(), WARM_ISOLATES)?;
+    let code = runtime.block_on(start::run(args, environment, mode, isolates));
+    // Blocked readers of standard input never end; nobody waits for them.
+    runtime.shutdown_background();
+    code
+}

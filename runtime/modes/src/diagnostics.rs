@@ -38,6 +38,16 @@ pub fn warning(message: &str) {
     report(Severity::Warning, message);
 }
 
+/// `Extension error (command:name): message (file:line:column)`
+pub(crate) fn extension_error(report: &pier_protocol::extension::ExtensionErrorReport) {
+    let what = match report.extension_path.as_str() {
+        path if path.starts_with("command:") => path.to_owned(),
+        path => format!("{path}, {}", report.event),
+    };
+    let reason = with_place(&report.error, report.location.as_ref());
+    self::report(Severity::Info, &format!("Extension error ({what}): {reason}"));
+}
+
 /// The place of a failure as people write it, with the text.
 pub(crate) fn with_place(
     message: &str,

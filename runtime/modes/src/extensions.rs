@@ -26,6 +26,11 @@ pub(crate) trait Extensions: Send + Sync {
     /// Commands of extensions, then prompt templates, then skills.
     fn commands(&self) -> Vec<SlashCommand>;
 
+    /// State of services that extensions report (`spec/rpc.md` §3.7).
+    async fn services(&self) -> Vec<serde_json::Value> {
+        Vec::new()
+    }
+
     /// Loads everything anew between two sessions.
     async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String>;
 

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pier_agent::hooks::SessionStartReason;
-use pier_bridge::host::Mode;
+use pier_bridge::Mode;
 use serde_json::json;
 
 use crate::diagnostics;

@@ -59,7 +59,7 @@ impl Server {
             Command::SetLocale { locale } => self.set_locale(locale),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetHostTools { tools } => self.set_host_tools(&tools),
-            Command::GetIntegrations => self.integrations(),
+            Command::GetIntegrations => self.integrations().await,
         }
     }
 }

@@ -131,7 +131,7 @@ impl Server {
         Reply::data(&Commands { commands: self.extensions.commands() })
     }
 
-    pub(super) fn integrations(&self) -> Outcome {
+    pub(super) async fn integrations(&self) -> Outcome {
         let model = match self.session.model() {
             None => json!({ "state": "no_provider" }),
             Some(model) => {
@@ -139,6 +139,7 @@ impl Server {
                 json!({ "state": if connected { "connected" } else { "auth_error" }, "provider": model.provider })
             }
         };
-        Reply::data(&json!({ "version": env!("CARGO_PKG_VERSION"), "model": model, "services": [] }))
+        let services = self.extensions.services().await;
+        Reply::data(&json!({ "version": env!("CARGO_PKG_VERSION"), "model": model, "services": services }))
     }
 }

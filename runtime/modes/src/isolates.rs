@@ -1,0 +1,36 @@
+//! The engine as the command line sees it: begun early, handed to the session later.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pier_bridge::isolate::engine::EngineFactory;
+use pier_bridge::isolate::{IsolateApi, IsolateFactory, IsolateSpec};
+use pier_engine::{Engine, EngineOptions};
+use tokio::runtime::{Builder, Runtime};
+
+/// Makes isolates for extensions.
+pub struct Isolates(EngineFactory);
+
+impl Isolates {
+    /// Initialises V8, makes the runtime of the process and begins to build isolates. Call it on the
+    /// main thread while the process has no other thread: on processors with memory protection
+    /// keys, threads that are older than V8's initialisation cannot run an isolate.
+    ///
+    /// # Errors
+    /// When a runtime cannot be made.
+    pub fn start(cache_dir: Option<PathBuf>, warm: usize) -> std::io::Result<(Runtime, Self)> {
+        // A runtime without threads, because making the real one starts its workers.
+        let threadless = Builder::new_current_thread().build()?;
+        drop(Engine::init(EngineOptions::default(), threadless.handle().clone()));
+        let runtime = Builder::new_multi_thread().enable_all().thread_name("pier-worker").build()?;
+        let engine = Engine::init(EngineOptions { cache_dir }, runtime.handle().clone());
+        engine.warm_up(warm);
+        Ok((runtime, Self(EngineFactory::new(Arc::new(engine)))))
+    }
+}
+
+impl IsolateFactory for Isolates {
+    fn spawn(&self, spec: IsolateSpec) -> Result<Arc<dyn IsolateApi>, String> {
+        self.0.spawn(spec)
+    }
+}

@@ -1,0 +1,302 @@
+//! Puts a session together: settings, trust, session file, tools, providers, extensions.
+//!
+//! A mode hands in its surroundings and gets a session that has not started yet. Nothing here
+//! writes to standard output, and nothing here knows a wire form.
+
+mod context;
+mod extensions;
+mod model;
+mod options;
+mod resources;
+mod sessions;
+mod tools;
+
+use std::sync::Arc;
+
+use pier_agent::agent_session::{AgentConfig, ScopedModel};
+use pier_agent::provider::ProviderRegistry;
+use pier_agent::provider::scripted::ScriptedProvider;
+use pier_agent::session::{SessionDirs, SessionOptions};
+use pier_agent::settings::SettingsStore;
+use pier_agent::tool::{ToolFilter, ToolRegistry};
+use pier_agent::AgentSession;
+use pier_bridge::isolate::IsolateFactory;
+use pier_bridge::ui::{HeadlessUi, UiSink};
+use pier_bridge::{AgentPort, Binding, ExtensionHost, HostOptions, Limits, Mode};
+use pier_protocol::extension::ExtensionErrorReport;
+use pier_protocol::model::ThinkingLevel;
+use serde_json::Value;
+
+use crate::diagnostics;
+use crate::extensions::Extensions;
+use crate::host::ModeHost;
+
+pub use pier_bridge::{DeclaredFlag, GivenFlag};
+pub use pier_protocol::extension::FlagType;
+
+pub use options::{
+    ExtensionFlags, FlagOutcome, ModelChoice, ResourceChoice, SessionChoice, StartOptions, ToolChoice,
+};
+pub use sessions::SessionChoiceError;
+
+/// Why the program cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The session could not be chosen or opened.
+    #[error(transparent)]
+    Session(#[from] SessionChoiceError),
+    /// The flags about the model.
+    #[error("{0}")]
+    Model(String),
+    /// A script file.
+    #[error("{0}")]
+    Script(String),
+    /// Flags that no extension knows, or that lack a value.
+    #[error("{0}")]
+    Flags(String),
+}
+
+impl StartError {
+    /// The part of the start that failed, as one word.
+    #[must_use]
+    pub fn phase(&self) -> &'static str {
+        match self {
+            Self::Session(_) => "session",
+            Self::Model(_) => "model",
+            Self::Script(_) => "script",
+            Self::Flags(_) => "flags",
+        }
+    }
+}
+
+/// What a mode brings along.
+pub(crate) struct Surroundings {
+    pub(crate) mode: Mode,
+    pub(crate) host: Arc<ModeHost>,
+    /// Where UI calls go; none means that there is nobody to ask.
+    pub(crate) ui: Option<Arc<dyn UiSink>>,
+}
+
+/// A session that is ready to start.
+pub(crate) struct Started {
+    pub(crate) session: AgentSession,
+    pub(crate) extensions: Arc<dyn Extensions>,
+    /// Extensions that could not be loaded; the others run.
+    pub(crate) failures: Vec<ExtensionErrorReport>,
+    /// Messages of the command line.
+    pub(crate) messages: Vec<String>,
+}
+
+/// A start that waits for its mode.
+pub struct Boot {
+    options: StartOptions,
+    isolates: Arc<dyn IsolateFactory>,
+}
+
+impl Boot {
+    /// Prepares a start. Isolates come from `isolates`.
+    #[must_use]
+    pub fn new(options: StartOptions, isolates: Arc<dyn IsolateFactory>) -> Self {
+        Self { options, isolates }
+    }
+
+    /// Working directory of the session.
+    pub(crate) fn cwd(&self) -> &std::path::Path {
+        &self.options.cwd
+    }
+
+    /// Builds the session and binds extensions to it. Diagnostics go to standard error.
+    pub(crate) async fn start(self, surroundings: Surroundings) -> Result<Started, StartError> {
+        let Self { options, isolates } = self;
+        let user_file = options.agent_dir.join("settings.json");
+        let (settings, warnings) = SettingsStore::load(user_file, None);
+        warn_all(&warnings);
+        let settings = Arc::new(settings);
+        let opened = sessions::open(&options.session, &session_options(&options, &settings))?;
+        warn_all(&opened.warnings);
+
+        let registry = Arc::new(ToolRegistry::new(ToolFilter::default()));
+        tools::register_builtin(&registry, &options.tools);
+        let providers = Arc::new(ProviderRegistry::new());
+        scripted(&options)?.register(&providers);
+
+        let raw = Value::Object(settings.get().raw.clone());
+        let (limits, warnings) = Limits::from_settings(&raw);
+        warn_all(&warnings);
+        let host = ExtensionHost::new(
+            HostOptions {
+                app_name: options.app_name.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                cwd: options.cwd.clone(),
+                agent_dir: options.agent_dir.clone(),
+                config_dir_name: ".pi".to_owned(),
+                limits,
+                tools: Arc::clone(&registry),
+                providers: Arc::clone(&providers),
+                settings: raw,
+            },
+            isolates,
+        );
+        let places = extensions::Places {
+            cwd: options.cwd.clone(),
+            agent_dir: options.agent_dir.clone(),
+            choice: options.resources.clone(),
+        };
+        let user_settings = Value::Object(settings.get().raw.clone());
+        let (outcome, trusted) = extensions::load(&host, &places, options.trust, &user_settings).await;
+        if trusted {
+            warn_all(&settings.set_project_file(Some(options.cwd.join(".pi/settings.json"))));
+            let (limits, warnings) = Limits::from_settings(&Value::Object(settings.get().raw.clone()));
+            warn_all(&warnings);
+            host.set_limits(limits);
+        }
+        warn_all(&outcome.warnings);
+        for failure in &outcome.errors {
+            diagnostics::error(&load_sentence(failure));
+        }
+        let flags = (options.extension_flags)(&host.declared_flags()).map_err(StartError::Flags)?;
+        warn_all(&flags.warnings);
+        host.apply_flags(&flags.given).await.map_err(|errors| StartError::Flags(errors.join("\n")))?;
+
+        tools::apply(&registry, &options.tools, &default_tools(&settings));
+        let choice = choose_model(&options.model, &providers, &settings)?;
+        let found = find_resources(&options, &settings, trusted);
+        warn_all(&found.warnings);
+        let mut prompt = context::prompt(&context::Sources {
+            cwd: &options.cwd,
+            agent_dir: &options.agent_dir,
+            trusted,
+            custom: options.system_prompt.as_deref(),
+            append: &options.append_system_prompt,
+            no_context_files: options.resources.no_context_files,
+        });
+        prompt.skills = found.skills;
+        prompt.templates = found.templates;
+        let session = AgentSession::new(AgentConfig {
+            session: opened.manager,
+            settings,
+            providers,
+            tools: registry,
+            hooks: host.hooks(),
+            host: surroundings.host.clone(),
+            prompt,
+            model: choice.model,
+            thinking_level: choice.thinking_level,
+            scoped_models: choice.scoped,
+        });
+        if let Some(name) = &options.session.name
+            && let Err(error) = session.set_session_name(name).await
+        {
+            diagnostics::warning(&format!("The session was not named: {error}"));
+        }
+
+        let prompt_commands: Vec<Value> =
+            found.commands.iter().filter_map(|command| serde_json::to_value(command).ok()).collect();
+        let loaded: Arc<dyn Extensions> =
+            Arc::new(extensions::Loaded { host: host.clone(), prompt_commands: found.commands });
+        surroundings.host.attach(Arc::clone(&loaded));
+        let reporter = Arc::clone(&surroundings.host);
+        host.set_error_sink(Arc::new(move |report| {
+            pier_agent::host::HostActions::report_error(&*reporter, report);
+        }));
+        let has_ui = surroundings.ui.is_some();
+        let ui = surroundings.ui.unwrap_or_else(|| Arc::new(HeadlessUi));
+        let port = Arc::new(AgentPort::new(session.clone(), Arc::new(move || prompt_commands.clone())));
+        host.bind(port, Binding { mode: surroundings.mode, has_ui, ui, ui_profile: Value::Null }).await;
+        Ok(Started { session, extensions: loaded, failures: outcome.errors, messages: flags.messages })
+    }
+}
+
+fn warn_all(warnings: &[String]) {
+    for warning in warnings {
+        diagnostics::warning(warning);
+    }
+}
+
+/// How people are told that an extension could not be loaded.
+fn load_sentence(failure: &ExtensionErrorReport) -> String {
+    let reason = diagnostics::with_place(&failure.error, failure.location.as_ref());
+    format!("Failed to load extension \"{}\": {reason}", failure.extension_path)
+}
+
+fn session_options(options: &StartOptions, settings: &SettingsStore) -> SessionOptions {
+    let setting = settings.get().raw.get("sessionDir").and_then(Value::as_str).map(str::to_owned);
+    let custom = SessionDirs::choose_custom(
+        options.session.dir.as_deref().map(AsRef::as_ref),
+        options.session_dir_variable.as_deref().map(AsRef::as_ref),
+        setting.as_deref().map(AsRef::as_ref),
+        &options.cwd,
+        crate::paths::home().as_deref(),
+    );
+    SessionOptions::new(SessionDirs::new(&options.cwd, &options.agent_dir).with_custom(custom))
+}
+
+fn scripted(options: &StartOptions) -> Result<ScriptedProvider, StartError> {
+    match &options.script {
+        Some(path) => ScriptedProvider::from_file(path).map_err(|error| StartError::Script(error.to_string())),
+        None => Ok(ScriptedProvider::new()),
+    }
+}
+
+fn find_resources(options: &StartOptions, settings: &SettingsStore, trusted: bool) -> resources::Resources {
+    let raw = settings.get();
+    let listed = |key: &str| -> Vec<std::path::PathBuf> {
+        let list = raw.raw.get(key).and_then(Value::as_array);
+        let words = list.into_iter().flatten().filter_map(Value::as_str);
+        words.filter(|word| !word.starts_with(['!', '-'])).map(|word| {
+            crate::paths::expand(word.trim_start_matches('+'), &options.agent_dir)
+        }).collect()
+    };
+    resources::find(&resources::Places {
+        cwd: &options.cwd,
+        agent_dir: &options.agent_dir,
+        trusted,
+        choice: &options.resources,
+        skill_settings: &listed("skills"),
+        prompt_settings: &listed("prompts"),
+    })
+}
+
+fn default_tools(settings: &SettingsStore) -> Vec<String> {
+    let list = settings.get();
+    let list = list.raw.get("defaultTools").and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[derive(Default)]
+struct ChosenModel {
+    model: Option<Arc<pier_protocol::model::Model>>,
+    thinking_level: Option<ThinkingLevel>,
+    scoped: Vec<ScopedModel>,
+}
+
+/// What flags and `enabledModels` say; what they leave open, the session decides.
+fn choose_model(
+    choice: &ModelChoice,
+    providers: &ProviderRegistry,
+    settings: &SettingsStore,
+) -> Result<ChosenModel, StartError> {
+    let models = providers.models();
+    let mut chosen = ChosenModel::default();
+    let settings = settings.get();
+    let patterns = if choice.scope.is_empty() { &settings.enabled_models } else { &choice.scope };
+    let (scoped, unmatched) = model::scope(&models, patterns);
+    warn_all(&unmatched);
+    chosen.scoped = scoped;
+    if let Some(pattern) = &choice.pattern {
+        let found =
+            model::find(&models, choice.provider.as_deref(), pattern).map_err(StartError::Model)?;
+        warn_all(found.warning.as_slice());
+        chosen.model = Some(found.model);
+        chosen.thinking_level = found.thinking_level;
+    }
+    if let Some(word) = &choice.thinking {
+        match ThinkingLevel::parse(word) {
+            Some(level) => chosen.thinking_level = Some(level),
+            None => diagnostics::warning(&format!(
+                "Invalid thinking level \"{word}\". Valid values: off, minimal, low, medium, high, xhigh, max"
+            )),
+        }
+    }
+    Ok(chosen)
+}
