@@ -94,13 +94,13 @@ export function createContext(env: ContextEnv) {
 			return currentModelRegistry();
 		},
 		get model() {
-			return state().model;
+			return state().model ?? undefined;
 		},
 		get scopedModels() {
-			return state().scopedModels;
+			return state().scopedModels ?? [];
 		},
 		get thinkingLevel() {
-			return state().thinkingLevel;
+			return state().thinkingLevel ?? undefined;
 		},
 		get signal(): AbortSignal | undefined {
 			return runtime.runs.signalFor(state().runId);

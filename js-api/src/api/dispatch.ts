@@ -37,7 +37,8 @@ export function dispatch(
 	if (handler === undefined) return undefined;
 	return runtime.calls.run(header.callId, (scope: CallScope) => {
 		const event = reviveEvent(payload, scope);
-		const watch = header.returns === undefined ? undefined : new EditWatch(event, header.returns);
+		const watch =
+			header.returns === undefined || payload === undefined ? undefined : new EditWatch(event, payload, header.returns);
 		const finish = (result: unknown): DispatchOutcome | undefined => {
 			const changes = watch?.changes();
 			if (result === undefined) return changes;

@@ -81,7 +81,7 @@ export class EventBus {
 				record.ext,
 				`events:${channel}`,
 				new TypeError(
-					`The payload of event "${channel}" was not delivered to other packages: ${culprit} is a function, promise or cycle, which cannot leave its isolate`,
+					`The payload of event "${channel}" was not delivered to other packages: ${culprit} has no JSON form and cannot leave its isolate`,
 				),
 			);
 			return;

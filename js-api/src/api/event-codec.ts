@@ -39,55 +39,55 @@ function plainPreparation(preparation: unknown): unknown {
 	return { ...preparation, fileOps };
 }
 
-/** Watches the members of an event that a handler may edit. */
+/** Watches the members of an event that a handler may edit. Costs nothing before the handler ran. */
 export class EditWatch {
 	readonly #event: EventObject;
-	readonly #before: string | undefined;
+	readonly #payload: string;
 	readonly #names: readonly string[];
 	readonly #originals: Map<string, unknown>;
 
-	constructor(event: EventObject, names: readonly string[]) {
+	constructor(event: EventObject, payload: string, names: readonly string[]) {
 		this.#event = event;
+		this.#payload = payload;
 		this.#names = names;
 		this.#originals = new Map(names.map((name) => [name, event[name]]));
-		this.#before = this.#text();
 	}
 
 	/**
 	 * What the host should see of each member. Replacing a member counts only for `tool_result`, where later handlers see it;
 	 * elsewhere the original object is what goes on being used (§5.7, §10).
 	 */
-	#visible(name: string): unknown {
-		const value = this.#event.type === "tool_result" ? this.#event[name] : this.#originals.get(name);
-		return name === "preparation" ? plainPreparation(value) : value;
-	}
-
 	#members(): Record<string, unknown> {
 		const members: Record<string, unknown> = {};
 		for (const name of this.#names) {
-			const value = this.#visible(name);
-			if (value !== undefined) members[name] = value;
+			const value = this.#event.type === "tool_result" ? this.#event[name] : this.#originals.get(name);
+			if (value !== undefined) members[name] = name === "preparation" ? plainPreparation(value) : value;
 		}
 		return members;
 	}
 
-	#text(): string | undefined {
+	#unchanged(members: Record<string, unknown>): boolean {
 		try {
-			return JSON.stringify(this.#members());
+			// Nearly always the whole event reads as it came, which one conversion shows.
+			if (JSON.stringify({ ...this.#event, ...members }) === this.#payload) return true;
+			// Numbers may be spelled differently by the host, and other members may differ: compare the named ones in our own spelling.
+			const sent = JSON.parse(this.#payload) as Record<string, unknown>;
+			const before = this.#names.filter((name) => sent[name] !== undefined).map((name) => [name, sent[name]]);
+			return JSON.stringify(Object.fromEntries(before)) === JSON.stringify(members);
 		} catch {
-			return undefined;
+			// What the handler put in has no JSON form as it is; the general conversion deals with it.
+			return false;
 		}
 	}
 
 	/** The edited members, or `undefined` when nothing changed. */
 	changes(): { event: Record<string, unknown>; assigned?: string[] } | undefined {
-		const after = this.#text();
-		if (after !== undefined && after === this.#before) return undefined;
+		const members = this.#members();
+		if (this.#unchanged(members)) return undefined;
 		const assigned =
 			this.#event.type === "tool_result"
 				? this.#names.filter((name) => this.#event[name] !== this.#originals.get(name))
 				: [];
-		const event = this.#members();
-		return assigned.length === 0 ? { event } : { event, assigned };
+		return assigned.length === 0 ? { event: members } : { event: members, assigned };
 	}
 }

@@ -229,7 +229,7 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 		},
 		getThinkingLevel(): string | undefined {
 			action();
-			return runtime.state.read().thinkingLevel;
+			return runtime.state.read().thinkingLevel ?? undefined;
 		},
 		setThinkingLevel(level: string): void {
 			action();

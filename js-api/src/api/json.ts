@@ -69,7 +69,7 @@ export function describeType(value: unknown): string {
 }
 
 /**
- * Path of the first member that JSON cannot carry (a function, symbol, promise or similar), or `undefined`.
+ * Path of the first member that JSON cannot carry (a function, promise, map, buffer, cycle or similar), or `undefined`.
  * Used before data leaves the isolate over the event bus, where dropping a callback in silence would break its caller.
  */
 export function findNonJson(value: unknown, path: string, ancestors: object[] = []): string | undefined {
@@ -77,6 +77,8 @@ export function findNonJson(value: unknown, path: string, ancestors: object[] = 
 	if (value === null || typeof value !== "object") return undefined;
 	if (ancestors.includes(value)) return path;
 	if (typeof (value as { then?: unknown }).then === "function") return path;
+	if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+		return path;
 	if (typeof (value as { toJSON?: unknown }).toJSON === "function") return undefined;
 	const next = [...ancestors, value];
 	for (const [key, member] of Object.entries(value)) {

@@ -107,7 +107,7 @@ test("a payload with functions stays here, with a report that names the member",
 	a.events.emit("c", cyclic);
 	assert.equal(local, 2);
 	assert.equal(f.host.named("bus.emit").length, 0);
-	assert.match(f.host.named("error")[0].message, /data\.jobs\[0\]\.done is a function/);
+	assert.match(f.host.named("error")[0].message, /data\.jobs\[0\]\.done has no JSON form/);
 	assert.match(f.host.named("error")[1].message, /data\.self/);
 });
 

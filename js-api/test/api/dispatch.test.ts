@@ -90,6 +90,17 @@ test("context: replaced elements and mutated messages come back", async () => {
 	});
 });
 
+test("numbers that the host spells its own way are no edit", async () => {
+	const { host, runtime } = await handler("context", () => {});
+	const id = [...runtime.record(1).handlers.keys()][0];
+	const answer = await host.sendRaw(
+		"dispatch",
+		{ ext: 1, handler: id, callId: 1, returns: ["messages"] },
+		'{"type":"context","messages":[{"cost":0.0}]}',
+	);
+	assert.equal(answer, undefined);
+});
+
 test("headers: deleted and nulled members come back", async () => {
 	const { run } = await handler("before_provider_headers", (e) => {
 		e.headers["x-a"] = null;

@@ -130,8 +130,13 @@ export class FakeHost implements HostPort {
 
 	/** The same without waiting, for checks of synchronous answers. */
 	sendText(kind: string, header: object = {}, payload?: unknown): string | undefined | Promise<string | undefined> {
+		return this.sendRaw(kind, header, payload === undefined ? undefined : JSON.stringify(payload));
+	}
+
+	/** The same with the payload's text as the host would spell it. */
+	sendRaw(kind: string, header: object, payload: string | undefined): string | undefined | Promise<string | undefined> {
 		if (this.#handler === undefined) throw new Error("no handler");
-		return this.#handler(kind, JSON.stringify(header), payload === undefined ? undefined : JSON.stringify(payload));
+		return this.#handler(kind, JSON.stringify(header), payload);
 	}
 
 	named(method: string): Any[] {

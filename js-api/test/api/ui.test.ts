@@ -360,6 +360,9 @@ test("matrix: a terminal gets every frame and answers state", async () => {
 		["dark", "mine"],
 	);
 	assert.ok(u.getTheme("light") instanceof Theme);
+	assert.match(u.getTheme("light").fg("accent", "x"), /x/);
+	assert.equal((await u.getTheme("light")).name, "light");
+	assert.equal(u.getTheme("none"), undefined);
 	assert.equal(u.setTheme("light").success, true);
 	assert.equal(u.theme.name, "light");
 	assert.deepEqual(await u.setTheme("no"), { success: false, error: "Theme not found: no" });

@@ -3,6 +3,7 @@
 import { hostCall } from "../../host.ts";
 import { isRecord } from "../json.ts";
 import type { UiFlavor } from "../protocol.ts";
+import { themeWith } from "../render-hybrids.ts";
 import { currentTheme, namedTheme, setCurrentTheme, Theme, themeNames } from "../theme.ts";
 import type { UiEnv } from "./env.ts";
 import { thenable } from "./thenable.ts";
@@ -25,12 +26,15 @@ const REFUSALS: Record<Exclude<UiFlavor, "tui">, string> = {
 	none: "UI not available",
 };
 
+/** The theme behind each awaitable stand-in that `getTheme` gave out. */
+const originals = new WeakMap<Theme, Theme>();
+
 function switchTheme(env: UiEnv, theme: unknown): SetThemeResult {
 	const { flavor } = env;
 	if (flavor !== "tui") return { success: false, error: REFUSALS[flavor] };
 	if (theme instanceof Theme) {
 		if (env.record.profile === "xcsh") return { success: false, error: "Direct theme object not supported" };
-		setCurrentTheme(theme);
+		setCurrentTheme(originals.get(theme) ?? theme);
 		return { success: true };
 	}
 	if (typeof theme !== "string") return { success: false, error: "setTheme: expected a theme name" };
@@ -59,8 +63,11 @@ export function createThemeMembers(env: UiEnv) {
 		},
 		getTheme(name: string): Theme | undefined {
 			env.guard();
-			// `await undefined` works too, so only the terminal needs the double form, and a `Theme` is never mutated: awaiting gives the shared one.
-			return env.flavor === "tui" ? namedTheme(String(name)) : undefined;
+			const theme = env.flavor === "tui" ? namedTheme(String(name)) : undefined;
+			if (theme === undefined) return undefined;
+			const double = thenable(themeWith(theme, {}), theme);
+			originals.set(double, theme);
+			return double;
 		},
 		setTheme(theme: unknown): SetThemeResult {
 			env.guard();
