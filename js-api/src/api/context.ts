@@ -4,9 +4,12 @@
 import { hostCall, hostCallAsync } from "../host.ts";
 import { handled, toError } from "./errors.ts";
 import { isRecord } from "./json.ts";
-import { currentModelRegistry } from "./model-registry.ts";
+import { currentModelRegistry, type ModelRegistry } from "./model-registry.ts";
+import { onDemand } from "./on-demand.ts";
+import type { HostMode, HostState } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
+import type { SessionManagerView } from "./session-manager.ts";
 import { UiEnv } from "./ui/env.ts";
 import { createUi, type ExtensionUi } from "./ui/ui-context.ts";
 
@@ -18,11 +21,13 @@ export interface ContextEnv {
 	callId: number | undefined;
 	/** Throws when the context is out of date (§4.5). */
 	guard: () => void;
+	/** Made on first use. */
+	ui: ExtensionUi | undefined;
 }
 
 export function contextEnv(runtime: Runtime, record: ExtensionRecord, callId: number | undefined): ContextEnv {
 	const generation = record.generation;
-	return { runtime, record, callId, guard: () => record.assertUsable(generation) };
+	return { runtime, record, callId, guard: () => record.assertUsable(generation), ui: undefined };
 }
 
 interface CompactOptions {
@@ -59,75 +64,87 @@ function compact(env: ContextEnv, given: string | CompactOptions | undefined): P
 	return handled(run());
 }
 
-export function createContext(env: ContextEnv) {
-	const { runtime, guard } = env;
-	let ui: ExtensionUi | undefined;
-	const state = () => {
-		guard();
-		return runtime.state.read();
-	};
-	const hasPendingMessages = () => Boolean(state().pendingMessages);
-	return {
-		get ui(): ExtensionUi {
-			guard();
-			ui ??= createUi(new UiEnv(runtime, env.record, env.callId, guard));
-			return ui;
-		},
-		get hasUI(): boolean {
-			guard();
-			return runtime.bound?.hasUI ?? false;
-		},
-		get mode() {
-			guard();
-			return runtime.bound?.mode ?? "print";
-		},
-		get cwd(): string {
-			guard();
-			return runtime.session.info.cwd;
-		},
-		get sessionManager() {
-			guard();
-			return runtime.session.manager;
-		},
-		get modelRegistry() {
-			guard();
-			return currentModelRegistry();
-		},
-		get model() {
-			return state().model ?? undefined;
-		},
-		get scopedModels() {
-			return state().scopedModels ?? [];
-		},
-		get thinkingLevel() {
-			return state().thinkingLevel ?? undefined;
-		},
-		get signal(): AbortSignal | undefined {
-			return runtime.runs.signalFor(state().runId);
-		},
-		isIdle: () => state().idle,
-		isProjectTrusted: () => state().trusted,
-		abort: (): Promise<void> => {
-			guard();
-			hostCall("abort", origin(env));
-			return Promise.resolve();
-		},
-		hasPendingMessages,
-		hasQueuedMessages: hasPendingMessages,
-		shutdown: (): void => {
-			guard();
-			hostCall("shutdown");
-		},
-		getContextUsage: () => state().contextUsage ?? undefined,
-		compact: (options?: string | CompactOptions): Promise<void> => {
-			guard();
-			return compact(env, options);
-		},
-		getSystemPrompt: (): string => state().systemPrompt,
-	};
+/** State after the liveness check. */
+function stateOf(env: ContextEnv): HostState {
+	env.guard();
+	return env.runtime.state.read();
 }
 
-export type ExtensionContext = ReturnType<typeof createContext>;
+const hasPendingMessages = (env: ContextEnv) => () => Boolean(stateOf(env).pendingMessages);
+
+/** Every member of a context, as a function of whose it is. Methods are made when they are read, so that they work detached. */
+const MEMBERS = {
+	ui: (env: ContextEnv): ExtensionUi => {
+		env.guard();
+		env.ui ??= createUi(new UiEnv(env.runtime, env.record, env.callId, env.guard));
+		return env.ui;
+	},
+	hasUI: (env: ContextEnv): boolean => {
+		env.guard();
+		return env.runtime.bound?.hasUI ?? false;
+	},
+	mode: (env: ContextEnv): HostMode => {
+		env.guard();
+		return env.runtime.bound?.mode ?? "print";
+	},
+	cwd: (env: ContextEnv): string => {
+		env.guard();
+		return env.runtime.session.info.cwd;
+	},
+	sessionManager: (env: ContextEnv): SessionManagerView => {
+		env.guard();
+		return env.runtime.session.manager;
+	},
+	modelRegistry: (env: ContextEnv): ModelRegistry => {
+		env.guard();
+		return currentModelRegistry();
+	},
+	model: (env: ContextEnv) => stateOf(env).model ?? undefined,
+	scopedModels: (env: ContextEnv) => stateOf(env).scopedModels ?? [],
+	thinkingLevel: (env: ContextEnv) => stateOf(env).thinkingLevel ?? undefined,
+	signal: (env: ContextEnv): AbortSignal | undefined => env.runtime.runs.signalFor(stateOf(env).runId),
+	isIdle: (env: ContextEnv) => () => stateOf(env).idle,
+	isProjectTrusted: (env: ContextEnv) => () => stateOf(env).trusted,
+	abort: (env: ContextEnv) => (): Promise<void> => {
+		env.guard();
+		hostCall("abort", origin(env));
+		return Promise.resolve();
+	},
+	hasPendingMessages,
+	hasQueuedMessages: hasPendingMessages,
+	shutdown: (env: ContextEnv) => (): void => {
+		env.guard();
+		hostCall("shutdown");
+	},
+	getContextUsage: (env: ContextEnv) => () => stateOf(env).contextUsage ?? undefined,
+	compact:
+		(env: ContextEnv) =>
+		(options?: string | CompactOptions): Promise<void> => {
+			env.guard();
+			return compact(env, options);
+		},
+	getSystemPrompt: (env: ContextEnv) => (): string => stateOf(env).systemPrompt,
+};
+
+type Members = typeof MEMBERS;
+export type ExtensionContext = { -readonly [K in keyof Members]: ReturnType<Members[K]> };
+
+/** A context with own, enumerable accessors. */
+export function createContext(env: ContextEnv): ExtensionContext {
+	const descriptors: PropertyDescriptorMap = {};
+	for (const [name, member] of Object.entries(MEMBERS)) {
+		descriptors[name] = { get: () => member(env), enumerable: true, configurable: true };
+	}
+	return Object.defineProperties({}, descriptors) as ExtensionContext;
+}
+
+/** A context that reads its members straight from the table; only looking at it as an object (spreading, assigning) builds one. */
+export function createLightContext(env: ContextEnv): ExtensionContext {
+	return onDemand(
+		() => createContext(env),
+		(key) => (Object.hasOwn(MEMBERS, key) ? MEMBERS[key as keyof Members](env) : Reflect.get(Object.prototype, key)),
+	);
+}
 
 /** `project_trust` handlers decide before the project is trusted, so they see little (§5.2). */
 export function createTrustContext(env: ContextEnv) {

@@ -2,10 +2,9 @@
 
 import type { CallScope } from "./calls.ts";
 import { registerBashOperations } from "./bash-operations.ts";
-import { contextEnv, createContext, createTrustContext } from "./context.ts";
+import { contextEnv, createLightContext, createTrustContext } from "./context.ts";
 import { EditWatch, type EventObject, reviveEvent } from "./event-codec.ts";
 import { isRecord } from "./json.ts";
-import { onDemand } from "./on-demand.ts";
 import type { DispatchHeader, DispatchOutcome } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -23,7 +22,7 @@ function portableResult(runtime: Runtime, event: EventObject, result: unknown): 
 function contextFor(runtime: Runtime, record: ExtensionRecord, event: EventObject, callId: number): unknown {
 	if (event.type === "session_directory") return undefined;
 	const env = contextEnv(runtime, record, callId);
-	return event.type === "project_trust" ? createTrustContext(env) : onDemand(() => createContext(env));
+	return event.type === "project_trust" ? createTrustContext(env) : createLightContext(env);
 }
 
 export function dispatch(

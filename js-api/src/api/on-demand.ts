@@ -1,14 +1,15 @@
-// An object that is built when it is first looked at. Most handlers never touch their context, and building one costs more than running them.
+// An object that is built only when somebody looks at it as an object. Most handlers read one or two members of their context, and
+// building the whole costs more than running them.
 
-/** Behaves as the object that `build` makes; calls it at most once. */
-export function onDemand<T extends object>(build: () => T): T {
+/** Behaves as the object that `build` makes; calls it at most once, and not for plain reads, which `read` answers until then. */
+export function onDemand<T extends object>(build: () => T, read: (key: PropertyKey) => unknown): T {
 	let built: T | undefined;
 	const real = (): T => {
 		built ??= build();
 		return built;
 	};
 	return new Proxy({} as T, {
-		get: (_target, key) => Reflect.get(real(), key),
+		get: (_target, key) => (built === undefined ? read(key) : Reflect.get(built, key)),
 		set: (_target, key, value) => Reflect.set(real(), key, value),
 		has: (_target, key) => Reflect.has(real(), key),
 		ownKeys: () => Reflect.ownKeys(real()),

@@ -29,7 +29,14 @@ test("event contexts read the current state, also detached and spread", async ()
 	});
 	assert.deepEqual([isIdle(), hasPendingMessages(), ctx.hasQueuedMessages(), ctx.model.id], [false, true, true, "n"]);
 	assert.equal(ctx.getContextUsage().tokens, null);
+	assert.equal(ctx.toString, Object.prototype.toString);
+	assert.match(`${ctx}`, /object Object/);
+	ctx.extra = 1;
+	assert.equal(ctx.extra, 1, "extensions keep things on contexts");
+	assert.equal("isIdle" in ctx && Object.hasOwn(ctx, "cwd"), true);
+	assert.equal(ctx.ui, ctx.ui);
 	const copy = { ...ctx };
+	assert.equal(copy.extra, 1);
 	assert.equal(copy.cwd, "/project");
 	assert.equal(typeof copy.ui.notify, "function");
 	assert.equal("newSession" in ctx, false, "session control is for commands only");
