@@ -2,13 +2,13 @@
 //
 // Layout of dist/ (generated, never committed):
 //
-//   dist/core.js                 entry of the isolate: connects to `ext:pier/host` and installs the handler. Nothing is exported.
+//   dist/core.js                 entry of the isolate: connects to `ext:pier/host.js` and installs the handler. Nothing is exported.
 //   dist/modules/<id>.js         one file per host module, `<id>` as in host-modules.json (`pi-tui`, `typebox/value`, `pi-ai/api/lazy`, ...)
 //   dist/chunks/*.js             code shared by the files above; imported by them, never by extensions
 //   dist/host-modules.json       the manifest
 //
 // Files import each other by absolute specifiers `ext:pier/<path below dist>` (a scheme without a base cannot resolve relative ones), Node's
-// built-in modules as `node:<name>`, and the engine's functions as `ext:pier/host`. The core alone imports two modules by the name under which
+// built-in modules as `node:<name>`, and the engine's functions as `ext:pier/host.js`. The core alone imports two modules by the name under which
 // the engine serves snapshotted files to extensions, `node:pier/modules/<id>.js`: `pi.pi` has to be that very namespace object.
 // `PIER_JS_BASE` replaces the `ext:pier/` prefix.
 //
@@ -42,6 +42,7 @@ import {
 	outsideFiles,
 	readLibrary,
 } from "./lib/ai-group.mjs";
+import { mirror } from "./lib/files.mjs";
 import { exactAliases, FALLBACKS, hostPackages, OWN_MODULES, PASSED_THROUGH, prefixAliases } from "./lib/catalog.mjs";
 import { lazySegmenters, nodeBuiltins, replacements, staticNodeImports } from "./lib/plugins.mjs";
 import { inspect } from "./lib/purity.mjs";
@@ -50,7 +51,8 @@ import { inspect } from "./lib/purity.mjs";
 const FACADES = "node:pier/";
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/[\\/]$/, "");
-const dist = path.join(root, "dist");
+/** Where the build writes; `dist/` gets only what changed, so that tools which watch it by time rebuild only what they must. */
+const out = path.join(root, "generated", `dist-${process.pid}`);
 const base = process.env.PIER_JS_BASE ?? "ext:pier/";
 const AI_CORE = "pi-ai/core-group";
 /** What `src/host-modules/pi-ai` imports statically from the library. */
@@ -76,7 +78,7 @@ function virtualEntries(sources) {
 function options(entryPoints, plugins) {
 	return {
 		entryPoints,
-		outdir: dist,
+		outdir: out,
 		absWorkingDir: root,
 		bundle: true,
 		splitting: true,
@@ -92,7 +94,7 @@ function options(entryPoints, plugins) {
 		minifySyntax: true,
 		minifyWhitespace: true,
 		keepNames: true,
-		charset: "utf8",
+		charset: "ascii",
 		legalComments: "none",
 		metafile: true,
 		logLevel: "warning",
@@ -108,7 +110,7 @@ function options(entryPoints, plugins) {
 }
 
 const started = performance.now();
-rmSync(dist, { recursive: true, force: true });
+process.once("exit", () => rmSync(out, { recursive: true, force: true }));
 
 const library = await readLibrary(root);
 const group = makeGroup(library, AI_SEEDS);
@@ -136,7 +138,7 @@ for (const [subpath, file] of library.subpaths) {
 	const member = group.get(file);
 	const id = `pi-ai/${subpath}`;
 	if (member === undefined || OWN_MODULES[id] !== undefined) continue;
-	const target = path.join(dist, moduleFile(id));
+	const target = path.join(out, moduleFile(id));
 	mkdirSync(path.dirname(target), { recursive: true });
 	writeFileSync(target, memberSource(member, specifierOf(AI_CORE)));
 	wrappers.push(id);
@@ -148,7 +150,7 @@ const ids = [
 	...outside.values(),
 	...wrappers,
 ].filter((id) => id !== "core" && id !== AI_CORE);
-const report = await inspect({ dist, base, files: ["core.js", ...orderForInspection(ids).map(moduleFile)] });
+const report = await inspect({ dist: out, base, files: ["core.js", ...orderForInspection(ids).map(moduleFile)] });
 const modules = {};
 for (const id of ids.sort()) modules[id] = { ...describe(moduleFile(id)), exports: report.exports[moduleFile(id)] };
 const aiSubpaths = ids.filter((id) => id.startsWith("pi-ai/")).map((id) => id.slice("pi-ai/".length));
@@ -163,12 +165,18 @@ const manifest = {
 	fallbacks: Object.fromEntries(FALLBACKS.map((id) => [id, id])),
 };
 checkManifest(manifest);
-writeFileSync(path.join(dist, "host-modules.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
+writeFileSync(path.join(out, "host-modules.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
+mirror(out, path.join(root, "dist"));
 summarise(manifest);
 
 function packageSummary(name) {
 	const { version, license } = JSON.parse(readFileSync(path.join(root, "node_modules", name, "package.json"), "utf8"));
 	return JSON.stringify({ name, version, license, type: "module" });
+}
+
+/** Path below dist/ of a file that esbuild names relative to the package. */
+function fromOut(name) {
+	return path.relative(out, path.join(root, name)).replaceAll("\\", "/");
 }
 
 /** dist-relative file -> {imports, node}: static imports only. */
@@ -182,10 +190,10 @@ function importGraph(builds, wrapperIds) {
 				if (imported.path.startsWith(FACADES)) record.imports.push(imported.path.slice(FACADES.length));
 				else if (imported.path.startsWith("node:")) record.node.add(imported.path);
 				else if (imported.path.startsWith(base)) record.imports.push(imported.path.slice(base.length));
-				else if (!imported.external) record.imports.push(path.relative("dist", imported.path).replaceAll("\\", "/"));
+				else if (!imported.external) record.imports.push(fromOut(imported.path));
 				else throw new Error(`${name} imports ${imported.path}, which nothing provides`);
 			}
-			files.set(path.relative("dist", name).replaceAll("\\", "/"), record);
+			files.set(fromOut(name), record);
 		}
 	}
 	for (const id of wrapperIds) files.set(moduleFile(id), { imports: [moduleFile(AI_CORE)], node: new Set(), bytes: 0 });
@@ -193,7 +201,7 @@ function importGraph(builds, wrapperIds) {
 }
 
 function closure(file, seen = new Set()) {
-	if (seen.has(file) || file === "host") return seen;
+	if (seen.has(file) || file === "host.js") return seen;
 	const record = graph.get(file);
 	if (record === undefined) throw new Error(`${file} is imported but was not built`);
 	// Marked before its imports (cycles), moved behind them afterwards (evaluation order).

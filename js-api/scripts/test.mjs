@@ -9,7 +9,8 @@ import * as esbuild from "esbuild";
 import { findFiles } from "./lib/files.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const outdir = path.join(root, "generated", "test");
+/** Of this process alone: two runs at once must not take each other's files. */
+const outdir = path.join(root, "generated", `test-${process.pid}`);
 const wanted = process.argv.slice(2);
 
 const entries = [
@@ -20,8 +21,8 @@ if (entries.length === 0) {
 	process.stderr.write(`No test matches: ${wanted.join(" ") || "(none exist)"}\n`);
 	process.exit(1);
 }
-rmSync(outdir, { recursive: true, force: true });
 mkdirSync(outdir, { recursive: true });
+process.once("exit", () => rmSync(outdir, { recursive: true, force: true }));
 await esbuild.build({
 	entryPoints: entries,
 	outdir,

@@ -1,6 +1,6 @@
 // Types of the built-in module that the engine provides to an isolate. Only JSON text crosses; `host-native.ts` is its only importer.
 
-declare module "ext:pier/host" {
+declare module "ext:pier/host.js" {
 	/** Synchronous call to the host. Throws an `Error` whose `name` is the host's error class. */
 	export function hostCall(method: string, args: string): string | undefined;
 	/** Asynchronous call to the host; same forms. */

@@ -1,7 +1,7 @@
 // Connects `host.ts` to the engine's native functions. Importing it has that one effect.
 // It must never be imported by tests: they connect a fake host instead.
 
-import * as native from "ext:pier/host";
+import * as native from "ext:pier/host.js";
 import { connectHost } from "./host.ts";
 
 connectHost({

@@ -63,8 +63,8 @@ fn main() {
     let in_snapshot = snapshot_files(&manifest);
     let with_default: HashSet<&str> =
         manifest.modules.values().filter(|module| module.exports.iter().any(|name| name == "default")).map(|module| module.file.as_str()).collect();
-    let mut esm = vec![source("ext:pier/host", &read(&here.join("js/host.js")))];
-    let mut entry = String::from("import \"ext:pier/host\";\n");
+    let mut esm = vec![source("ext:pier/host.js", &read(&here.join("js/host.js")))];
+    let mut entry = String::from("import \"ext:pier/host.js\";\n");
     for module in NODE_MODULES {
         let _ = writeln!(entry, "import \"node:{module}\";");
     }

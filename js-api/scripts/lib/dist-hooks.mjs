@@ -1,5 +1,5 @@
 // Node module hooks that resolve the built files' absolute specifiers, so that Node can import what the engine embeds.
-// `ext:pier/host` becomes a module whose functions fail when called, because evaluation must not call them; a test may put its own into
+// `ext:pier/host.js` becomes a module whose functions fail when called, because evaluation must not call them; a test may put its own into
 // `globalThis[Symbol.for("pier.test.host")]`, where the handler that the core installs is found, too.
 import { pathToFileURL } from "node:url";
 
@@ -9,7 +9,7 @@ let base;
 const HOST = `data:text/javascript,${encodeURIComponent(`
 const host = (globalThis[Symbol.for("pier.test.host")] ??= {});
 const forward = (name) => (...args) => {
-	if (host[name] === undefined) throw new Error("ext:pier/host " + name + " was called outside of the engine");
+	if (host[name] === undefined) throw new Error("ext:pier/host.js " + name + " was called outside of the engine");
 	return host[name](...args);
 };
 export const hostCall = forward("hostCall");
@@ -24,7 +24,7 @@ export function initialize(data) {
 }
 
 export async function resolve(specifier, context, next) {
-	if (specifier === "ext:pier/host") return { url: HOST, format: "module", shortCircuit: true };
+	if (specifier === "ext:pier/host.js") return { url: HOST, format: "module", shortCircuit: true };
 	const prefix = [base, "node:pier/"].find((candidate) => specifier.startsWith(candidate));
 	if (prefix !== undefined) {
 		return { url: new URL(specifier.slice(prefix.length), dist).href, format: "module", shortCircuit: true };
