@@ -32,6 +32,9 @@ export function shouldCompact(contextTokens: number, contextWindow: number, sett
 	return settings.enabled && contextTokens > contextWindow - settings.reserveTokens;
 }
 
+/** Roles whose `content` a model sees. */
+const CONTENT_ROLES = new Set(["user", "assistant", "toolResult", "custom", "hookMessage"]);
+
 function contentLength(content: unknown): number {
 	if (typeof content === "string") return content.length;
 	if (!Array.isArray(content)) return 0;
@@ -48,12 +51,14 @@ function contentLength(content: unknown): number {
 
 /** A message's tokens by its length; rather too many than too few. */
 export function estimateTokens(message: { role: string; [member: string]: unknown }): number {
-	let length: number;
-	if (message.role === "bashExecution")
+	let length = 0;
+	if (message.role === "bashExecution") {
 		length = String(message.command ?? "").length + String(message.output ?? "").length;
-	else if (message.role === "branchSummary" || message.role === "compactionSummary")
+	} else if (message.role === "branchSummary" || message.role === "compactionSummary") {
 		length = String(message.summary ?? "").length;
-	else length = contentLength(message.content);
+	} else if (CONTENT_ROLES.has(message.role)) {
+		length = contentLength(message.content);
+	}
 	return Math.ceil(length / CHARACTERS_PER_TOKEN);
 }
 

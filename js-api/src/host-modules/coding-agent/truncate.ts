@@ -104,8 +104,8 @@ export function truncateHead(text: string, options: TruncationOptions = {}): Tru
 		bytes += size;
 		kept.push(line);
 	}
-	// Only a final line feed did not fit.
-	return cut(measured, kept, "bytes");
+	// Only a final line feed did not fit; pi says "lines" then, and callers compare.
+	return cut(measured, kept, "lines");
 }
 
 /** Keeps the end. When the last line alone exceeds the byte limit, its end is kept, cut between characters (`lastLinePartial`). */
@@ -125,7 +125,7 @@ export function truncateTail(text: string, options: TruncationOptions = {}): Tru
 		bytes += size;
 		kept.push(line);
 	}
-	return cut(measured, kept.reverse(), "bytes");
+	return cut(measured, kept.reverse(), "lines");
 }
 
 /** The longest suffix of whole characters that has at most `maxBytes` bytes. */

@@ -156,11 +156,12 @@ export async function runBash(
 	const { text, details } = describe(output);
 	if (exitCode === null) throw new Error(withStatus(text, "Command terminated without an exit code"));
 	const path = output.fullOutputPath;
+	const forPrograms = output.forPrograms();
 	const result: ToolResult<BashToolDetails> = {
 		...textResult(text === "" ? "(no output)" : text, details),
 		structuredContent: {
-			...output.forPrograms(),
-			...(path === undefined ? {} : { full_output_path: path }),
+			...forPrograms,
+			...(path !== undefined && forPrograms.truncated ? { full_output_path: path } : {}),
 			exit_code: exitCode,
 			wall_time_seconds: (Date.now() - started) / 1000,
 		},

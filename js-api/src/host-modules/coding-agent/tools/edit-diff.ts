@@ -1,6 +1,6 @@
 // The two forms in which the edit tool reports a change: numbered lines for display, and a unified diff (agent-loop §10).
 
-import { createTwoFilesPatch, diffLines } from "diff";
+import { createTwoFilesPatch, diffLines, FILE_HEADERS_ONLY } from "diff";
 
 const CONTEXT = 4;
 
@@ -56,7 +56,8 @@ export function generateUnifiedPatch(
 	after: string,
 	contextLines: number = CONTEXT,
 ): string {
-	const patch = createTwoFilesPatch(path, path, before, after, undefined, undefined, { context: contextLines });
-	// The library starts with a line of equals signs that patch programs skip.
-	return patch.replace(/^=+\n/, "");
+	return createTwoFilesPatch(path, path, before, after, undefined, undefined, {
+		context: contextLines,
+		headerOptions: FILE_HEADERS_ONLY,
+	});
 }

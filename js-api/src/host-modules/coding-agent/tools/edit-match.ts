@@ -96,7 +96,7 @@ export function applyEdits(before: string, edits: readonly Edit[], path: string)
 		const needle = base.includes(oldText) ? oldText : comparable;
 		const start = needle === "" ? -1 : base.indexOf(needle);
 		if (start < 0) throw messages.missing(index);
-		const count = comparable === "" ? 1 : occurrences(normalized, comparable);
+		const count = comparable === "" ? occurrences(base, needle) : occurrences(normalized, comparable);
 		if (count > 1) throw messages.ambiguous(index, count);
 		return { index, start, end: start + needle.length, newText };
 	});

@@ -40,14 +40,12 @@ export async function runFind(
 	const limit = Math.max(1, params.limit ?? DEFAULT_LIMIT);
 	if (!(await operations.exists(root))) throw new Error(`Path not found: ${root}`);
 	throwIfAborted(signal);
-	const found = await operations.glob(params.pattern, root, { ignore: [...IGNORED], limit });
+	// One more than wanted tells whether there are more.
+	const found = await operations.glob(params.pattern, root, { ignore: [...IGNORED], limit: limit + 1 });
 	throwIfAborted(signal);
 	if (found.length === 0) return textResult("No files found matching pattern");
 	const shown = found.slice(0, limit).map((path) => relativizeFindResultPath(path, root));
-	return listing<FindToolDetails>(
-		shown,
-		found.length >= limit,
-		`${limit} results limit reached. Use limit=${limit * 2} for more, or refine pattern`,
-		{ resultLimitReached: limit },
-	);
+	return listing<FindToolDetails>(shown, found.length > limit, `${limit} results limit reached`, {
+		resultLimitReached: limit,
+	});
 }

@@ -99,6 +99,8 @@ export class OutputTail {
 	/** Up to 1 MiB of output for programs, cut in the middle. */
 	forPrograms(): { output: string; truncated: boolean } {
 		if (!this.cutInTheMiddle && this.tail.length <= 2 * KEPT) return { output: this.tail, truncated: false };
-		return { output: `${this.head}\n[...]\n${this.tail.slice(-KEPT)}`, truncated: true };
+		const tail = this.tail.slice(-KEPT);
+		const omitted = this.bytes - Buffer.byteLength(this.head) - Buffer.byteLength(tail);
+		return { output: `${this.head}\n\n[... ${omitted} bytes omitted ...]\n\n${tail}`, truncated: true };
 	}
 }

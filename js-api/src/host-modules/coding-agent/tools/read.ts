@@ -34,13 +34,10 @@ async function readImage(
 	path: string,
 	mimeType: string,
 ): Promise<ToolResult<ReadToolDetails>> {
-	const data = await operations.readFile(path);
-	return {
-		content: [
-			{ type: "text", text: `Read image file [${mimeType}]` },
-			{ type: "image", data: data.toString("base64"), mimeType },
-		],
-	};
+	const data = (await operations.readFile(path)).toString("base64");
+	const note = `Read image file [${mimeType}]`;
+	const image = { type: "image", data, mimeType } as const;
+	return { content: [{ type: "text", text: note }, image], structuredContent: { ...image, note } };
 }
 
 interface Selection {
@@ -95,5 +92,8 @@ export async function runRead(
 	const selected = lines.slice(start, wanted === undefined ? undefined : start + wanted);
 	const truncation = truncateHead(selected.join("\n"));
 	const shown = notice({ start, total: lines.length, wanted, truncation }, params.path, selected[0] ?? "");
-	return textResult<ReadToolDetails>(shown, truncation.truncated ? { truncation } : undefined);
+	return {
+		...textResult<ReadToolDetails>(shown, truncation.truncated ? { truncation } : undefined),
+		structuredContent: shown,
+	};
 }
