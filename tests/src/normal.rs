@@ -11,7 +11,8 @@ static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static TIME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}[.-]\d{3}Z").ok());
-static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\$(ROOT|TMP)[^\s"]*"#).ok());
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\$(ROOT|TMP)[^\s"\]]*"#).ok());
 
 /// Members whose value is a clock reading or a duration.
 const TIMES: [&str; 2] = ["timestamp", "durationMs"];
@@ -28,13 +29,14 @@ const IDS: [&str; 7] = [
 /// Members whose value is a path.
 const PATHS: [&str; 2] = ["sessionFile", "fullOutputPath"];
 /// Token counts and costs that grow with the system prompt.
-const COUNTS: [&str; 6] = [
+const COUNTS: [&str; 7] = [
     "input",
     "totalTokens",
     "total",
     "tokens",
     "percent",
     "contextTokens",
+    "cost",
 ];
 
 /// The comparable form of a record.
@@ -96,6 +98,59 @@ fn string(text: &str) -> String {
         }
     }
     result
+}
+
+/// Joins what only timing has cut: pieces of one text, pieces of one command's output. Of a running
+/// command's partial results one stands for all, without its text.
+pub fn merge(records: &[Value]) -> Vec<Value> {
+    let mut merged: Vec<Value> = Vec::new();
+    for record in records {
+        let mut record = record.clone();
+        let of_bash = text(&record, "/type") == "tool_execution_update"
+            && text(&record, "/toolName") == "bash";
+        if of_bash && let Some(partial) = record.get_mut("partialResult") {
+            *partial = Value::from("<partial>");
+        }
+        let joined = match merged.last_mut() {
+            Some(last) if of_bash => *last == record,
+            Some(last) => {
+                join(last, &record, "/assistantMessageEvent/delta") || join(last, &record, "/delta")
+            }
+            None => false,
+        };
+        if !joined {
+            merged.push(record);
+        }
+    }
+    merged
+}
+
+/// Appends the text at `pointer` when the two records are equal apart from it.
+fn join(last: &mut Value, next: &Value, pointer: &str) -> bool {
+    let (Some(Value::String(left)), Some(Value::String(right))) =
+        (last.pointer(pointer), next.pointer(pointer))
+    else {
+        return false;
+    };
+    let whole = format!("{left}{right}");
+    let mut candidate = next.clone();
+    if let Some(place) = candidate.pointer_mut(pointer) {
+        *place = Value::from(left.as_str());
+    }
+    if candidate != *last {
+        return false;
+    }
+    if let Some(place) = last.pointer_mut(pointer) {
+        *place = Value::from(whole);
+    }
+    true
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// What kind of record this is, for finding its counterpart: never holds anything that varies.
@@ -165,6 +220,27 @@ mod tests {
         assert_ne!(
             record(&json!({"usage": {"input": 0}})),
             record(&json!({"usage": {"input": 4}}))
+        );
+    }
+
+    #[test]
+    fn pieces_of_one_text_are_joined() {
+        let piece = |index: u64, delta: &str| json!({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": index, "delta": delta}});
+        let merged = merge(&[
+            piece(0, "a"),
+            piece(0, "b"),
+            piece(1, "c"),
+            json!({"type": "x"}),
+            piece(1, "d"),
+        ]);
+        assert_eq!(
+            merged,
+            [
+                piece(0, "ab"),
+                piece(1, "c"),
+                json!({"type": "x"}),
+                piece(1, "d")
+            ]
         );
     }
 

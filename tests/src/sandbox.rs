@@ -174,8 +174,10 @@ fn copy_case(from: &Path, to: &Path, top: bool) -> Result<()> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let runner_only =
-            name == "case.toml" || name.starts_with("steps.") || name == AGENT_FILES || name.starts_with("expected.");
+        let runner_only = name == "case.toml"
+            || name.starts_with("steps.")
+            || name == AGENT_FILES
+            || name.starts_with("expected.");
         if top && runner_only {
             continue;
         }

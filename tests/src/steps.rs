@@ -2,7 +2,7 @@
 //!
 //! * `{"send": RECORD}` and `{"raw": TEXT}` write to stdin; `{"close": true}` ends it; `{"signal": "TERM"}` sends a signal.
 //! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
-//! * `"within_ms"` beside either bounds the wait (10 s otherwise).
+//! * `"within_ms"` beside either bounds the wait (20 s otherwise).
 //! * `{"never": PATTERN}` fails when a record between the previous step and the next `expect` that is met fits.
 //! * `{"note": TEXT}` explains.
 //!
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-const DEFAULT_WAIT_MS: u64 = 10_000;
+const DEFAULT_WAIT_MS: u64 = 20_000;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -72,6 +72,7 @@ pub fn run(path: &Path, rules: &Deviations) -> Result<()> {
         ids: HashMap::new(),
         last: 0,
         closed: false,
+        work: sandbox.expand("<<cwd>>"),
     };
     let mut exit = None;
     let stopped = replay.lines(&name, rules, &lines);
@@ -82,9 +83,11 @@ pub fn run(path: &Path, rules: &Deviations) -> Result<()> {
         (sandbox.expand("<<lab>>"), "$TRANSCRIPTS"),
         (sandbox.expand("<<home>>"), "$ROOT"),
         (sandbox.expand("<<cwd>>"), "$ROOT"),
+        (std::env::temp_dir().display().to_string(), "$TMP"),
     ];
-    let ours: Vec<Value> = replay
-        .ours
+    // Before paths are replaced: one may be cut by the pieces it came in.
+    let merged = normal::merge(&replay.ours);
+    let ours: Vec<Value> = merged
         .iter()
         .map(|record| rename(record, &places))
         .collect();
@@ -96,7 +99,7 @@ pub fn run(path: &Path, rules: &Deviations) -> Result<()> {
             .collect(),
         Err(_) => replay.recorded.clone(),
     };
-    let mut found = differences(&name, rules, &recorded, &ours);
+    let mut found = differences(&name, rules, &normal::merge(&recorded), &ours);
     if let Err(error) = stopped {
         bail!(
             "{error:#}\ndifferences until then:\n{}\n{}",
@@ -148,6 +151,8 @@ struct Replay {
     /// Recorded time of the last line, in milliseconds.
     last: u64,
     closed: bool,
+    /// Our working directory, where the recording's client named its own.
+    work: String,
 }
 
 impl Replay {
@@ -237,7 +242,14 @@ impl Replay {
     fn translate(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
-                Value::from(self.ids.get(text).cloned().unwrap_or_else(|| text.clone()))
+                let text = self.ids.get(text).unwrap_or(text);
+                match text
+                    .strip_prefix("$ROOT/work-")
+                    .and_then(|rest| rest.split_once('/'))
+                {
+                    Some((_, file)) => Value::from(format!("{}/{file}", self.work)),
+                    None => Value::from(text.as_str()),
+                }
             }
             Value::Array(elements) => elements
                 .iter()
