@@ -72,7 +72,7 @@ fn main() {
         let code = read(&dist.join(file));
         code.hash(&mut hasher);
         println!("cargo:rerun-if-changed={}", dist.join(file).display());
-        esm.push(source(&format!("ext:pier/{file}"), &code));
+        esm.push(source(&format!("ext:pier/{file}"), &ascii(&code)));
         esm.push(source(&format!("node:pier/{file}"), &facade(file, with_default.contains(file))));
         let _ = writeln!(entry, "import \"node:pier/{file}\";");
     }
@@ -178,6 +178,21 @@ fn write_lazy_tables(out: &Path, made: &deno_runtime::snapshot::CreateRuntimeSna
 
 fn source(specifier: &str, code: &str) -> ExtensionFileSource {
     ExtensionFileSource::new_computed(Box::leak(specifier.to_string().into_boxed_str()), Arc::from(code))
+}
+
+/// `deno_core` takes ASCII sources only. The bundler escapes strings; what is left stands in regular expressions, where an escape means the same.
+fn ascii(code: &str) -> String {
+    let mut escaped = String::with_capacity(code.len());
+    for character in code.chars() {
+        if character.is_ascii() {
+            escaped.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        }
+    }
+    escaped
 }
 
 fn read(path: &Path) -> String {

@@ -121,7 +121,7 @@ fn take_natives(worker: &mut MainWorker) -> Result<Natives, String> {
     let global = context.global(scope);
     let key = v8::String::new(scope, "__pierNatives").ok_or("V8 has no memory")?;
     let natives = global.get(scope, key.into()).and_then(|value| value.to_object(scope)).ok_or("the snapshot has no natives")?;
-    let mut take = |name: &str| -> Result<v8::Global<v8::Function>, String> {
+    let take = |name: &str| -> Result<v8::Global<v8::Function>, String> {
         let key = v8::String::new(scope, name).ok_or("V8 has no memory")?;
         let value = natives.get(scope, key.into()).ok_or_else(|| format!("the snapshot has no native {name}"))?;
         let function: v8::Local<v8::Function> = value.try_into().map_err(|_| format!("the native {name} is not a function"))?;

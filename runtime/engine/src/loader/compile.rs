@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use deno_ast::swc::ast::{
     Decl, DefaultDecl, ImportSpecifier, ModuleDecl, ModuleExportName, ModuleItem, ObjectPatProp, Pat, Stmt, TsModuleRef,
 };
+use deno_ast::diagnostics::Diagnostic;
 use deno_ast::{
     DecoratorsTranspileOption, EmitOptions, MediaType, ModuleKind, ModuleSpecifier, ParseParams, ParsedSource, ProgramRef, SourceMapOption,
-    SourceRanged, TranspileModuleOptions, TranspileOptions,
+    SourceRangedForSpanned, TranspileModuleOptions, TranspileOptions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +127,7 @@ pub(crate) fn file_name(specifier: &ModuleSpecifier) -> String {
 
 fn needs_emit(media_type: MediaType, parsed: &ParsedSource) -> bool {
     // Decorators are the one syntax that plain JavaScript files use before engines do.
-    media_type.is_emittable() || (media_type.is_javascript() && parsed.text().contains("\n@"))
+    media_type.is_emittable() || (matches!(media_type, MediaType::JavaScript | MediaType::Mjs | MediaType::Cjs) && parsed.text().contains("\n@"))
 }
 
 fn emit(specifier: &ModuleSpecifier, parsed: ParsedSource, kind: ModuleKind) -> Result<(String, Option<Vec<u8>>), Box<SyntaxFault>> {
