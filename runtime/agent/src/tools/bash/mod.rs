@@ -31,7 +31,7 @@ use crate::tool::{Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolSpec, 
 /// Shortest time between two updates.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 /// How long an executor may take to notice an abort or its time limit before it is left behind.
-pub(super) const EXECUTOR_GRACE: Duration = Duration::from_secs(10);
+pub(super) const EXECUTOR_GRACE: Duration = Duration::from_secs(5);
 
 /// Variables that describe the session; inherited values of these names belong to another session.
 const SESSION_VARIABLES: [&str; 5] = [
