@@ -77,11 +77,12 @@ test("summaries are framed as the specification says, in words of our own", () =
 });
 
 test("xcsh's roles become user messages", () => {
-	const [hook, python, files] = convertToLlm([
+	const messages: Any[] = [
 		{ role: "hookMessage", customType: "h", content: "hi", timestamp: 1 },
 		{ role: "pythonExecution", code: "1+1", output: "2", timestamp: 2 },
 		{ role: "fileMention", files: [{ path: "a.txt", content: "text" }], timestamp: 3 },
-	]) as Any[];
+	];
+	const [hook, python, files] = convertToLlm(messages) as Any[];
 	assert.deepEqual(hook.content, [{ type: "text", text: "hi" }]);
 	assert.match(python.content[0].text, /1\+1[\s\S]*2/);
 	assert.match(files.content[0].text, /<system-reminder>\n<file path="a\.txt">\ntext\n<\/file>\n<\/system-reminder>/);

@@ -1,9 +1,14 @@
 // A conversation as plain text, for summaries and hand-offs (agent-loop §7.3).
 
-import type { Message } from "@earendil-works/pi-ai";
-
 /** UTF-16 units of a tool result that are kept. */
 const TOOL_RESULT_LIMIT = 2000;
+
+interface Block {
+	type: string;
+	text?: string;
+	name?: string;
+	arguments?: Record<string, unknown>;
+}
 
 function textOf(content: unknown): string {
 	if (typeof content === "string") return content;
@@ -19,13 +24,13 @@ function shorten(text: string): string {
 	return `${text.slice(0, TOOL_RESULT_LIMIT)}\n\n[... ${text.length - TOOL_RESULT_LIMIT} more characters truncated]`;
 }
 
-function callText(call: { name: string; arguments?: Record<string, unknown> }): string {
+function callText(call: Block): string {
 	const args = Object.entries(call.arguments ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 	return `${call.name}(${args.join(", ")})`;
 }
 
 /** Blocks separated by a blank line; thinking is left out, long tool results are cut. */
-export function serializeConversation(messages: readonly Message[]): string {
+export function serializeConversation(messages: readonly { role: string; content: unknown }[]): string {
 	const parts: string[] = [];
 	const add = (label: string, text: string) => {
 		if (text !== "") parts.push(`[${label}]: ${text}`);
@@ -34,7 +39,7 @@ export function serializeConversation(messages: readonly Message[]): string {
 		if (message.role === "user") add("User", textOf(message.content));
 		else if (message.role === "toolResult") add("Tool result", shorten(textOf(message.content)));
 		else if (message.role === "assistant") {
-			const content = Array.isArray(message.content) ? message.content : [];
+			const content: Block[] = Array.isArray(message.content) ? message.content : [];
 			const text = content.filter((block) => block.type === "text").map((block) => block.text);
 			const calls = content.filter((block) => block.type === "toolCall").map(callText);
 			add("Assistant", text.join("\n"));

@@ -101,6 +101,6 @@ function convert(message: SessionMessage): Message | undefined {
 }
 
 /** Messages a model accepts, in order; roles without a model form and excluded executions are dropped. */
-export function convertToLlm(messages: readonly SessionMessage[]): Message[] {
-	return messages.map(convert).filter((message) => message !== undefined);
+export function convertToLlm(messages: readonly { role: string; timestamp: number }[]): Message[] {
+	return messages.map((message) => convert(message as SessionMessage)).filter((message) => message !== undefined);
 }
