@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use pier_protocol::extension::ExtensionErrorReport;
 
-use crate::hooks::{SessionStartReason, ShutdownReason};
+use crate::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
 
 /// What the session asks of its surroundings. All defaults do nothing.
 #[async_trait]
@@ -17,6 +17,10 @@ pub trait HostActions: Send + Sync {
 
     /// Something went wrong that is no extension's fault and stops nothing; for stderr.
     fn warn(&self, _message: &str) {}
+
+    /// Extensions named directories with skills, prompts and themes (`resources_discover`). The program loads them and
+    /// hands the result to the session's prompt configuration.
+    fn resources_discovered(&self, _resources: DiscoveredResources) {}
 
     /// Called between `session_shutdown` and `session_start` of a session replacement or reload: make old contexts stale,
     /// read settings again, load extensions anew. `ended` is the reason the old session ended. An error leaves the session

@@ -4,16 +4,22 @@
 
 pub mod agent_session;
 pub mod bash;
+mod clock;
 pub mod compaction;
+pub mod convert;
 pub mod events;
 pub mod hooks;
 pub mod host;
 pub mod prompt;
 pub mod provider;
+mod queue;
+pub mod retry;
+mod run;
 pub mod schema;
 pub mod session;
 pub mod settings;
 pub mod tool;
 pub mod tools;
+pub mod usage;
 
 pub use agent_session::{AgentConfig, AgentSession};

@@ -1,12 +1,27 @@
 //! Compaction and branch summaries (spec/agent-loop.md §7).
+//!
+//! `cut` decides what is summarised, `serialize` writes it down, `summary` asks the model, `run` ties them to hooks,
+//! events and storage, `auto` decides when.
 
-use std::collections::BTreeSet;
+mod auto;
+pub(crate) mod branch;
+mod cut;
+mod files;
+mod run;
+mod serialize;
+pub(crate) mod summary;
+
 use std::sync::Arc;
 
 use pier_protocol::message::{Message, Usage};
 use serde_json::Value;
 
+pub use files::FileOps;
+
+use crate::agent_session::ContextUsage;
+use crate::session::SessionManager;
 use crate::settings::CompactionSettings;
+use crate::usage;
 
 /// What a compaction would do, before anything is asked of a model.
 #[derive(Debug, Clone)]
@@ -28,14 +43,6 @@ pub struct CompactionPreparation {
     pub settings: CompactionSettings,
 }
 
-/// Files that tool calls touched, by what was done with them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FileOps {
-    pub read: BTreeSet<String>,
-    pub written: BTreeSet<String>,
-    pub edited: BTreeSet<String>,
-}
-
 /// A finished summary, from the model or from an extension.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SuppliedCompaction {
@@ -49,4 +56,52 @@ pub struct SuppliedCompaction {
     pub short_summary: Option<String>,
     /// xcsh.
     pub preserve_data: Option<Value>,
+}
+
+/// What an automatic check did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recovery {
+    /// Nothing, or something that needs no further run.
+    Done,
+    /// The turn must be tried again.
+    Continue,
+}
+
+/// The context of a session, measured.
+pub(crate) struct Measured {
+    pub(crate) tokens: u64,
+    /// No response has been counted since the last compaction.
+    pub(crate) uncounted: bool,
+}
+
+/// Measures the context of the current branch.
+pub(crate) fn measure(session: &SessionManager) -> Measured {
+    let branch = session.get_branch(None);
+    // Counts that a response reported are void once a compaction or edit came after it.
+    let last_change = branch.iter().rposition(|entry| matches!(entry.entry_type(), "compaction" | "context_edit"));
+    let compacted = branch.iter().rposition(|entry| entry.entry_type() == "compaction");
+    let fresh: std::collections::HashSet<&str> = match last_change {
+        Some(at) => branch.iter().skip(at + 1).map(|entry| entry.id()).collect(),
+        None => branch.iter().map(|entry| entry.id()).collect(),
+    };
+    let context = session.build_context();
+    let stale_before = context
+        .messages
+        .iter()
+        .rposition(|part| !fresh.contains(&*part.entry_id))
+        .map_or(0, |last_stale| last_stale + 1);
+    let messages: Vec<Arc<Message>> = context.messages.into_iter().map(|part| part.message).collect();
+    let counted = messages.iter().skip(stale_before).any(|message| usage::usable_usage(message).is_some());
+    Measured { tokens: usage::estimate_context(&messages, stale_before), uncounted: compacted.is_some() && !counted }
+}
+
+/// How much of a window of `context_window` tokens is used.
+pub(crate) fn context_usage(session: &SessionManager, context_window: u64) -> ContextUsage {
+    let measured = measure(session);
+    let tokens = (!measured.uncounted).then_some(measured.tokens);
+    ContextUsage {
+        tokens,
+        context_window,
+        percent: tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0),
+    }
 }

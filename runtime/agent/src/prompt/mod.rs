@@ -1,6 +1,13 @@
 //! The system prompt: sections, their state in the session, and its text (spec/agent-loop.md §9).
 
+pub mod expand;
+mod sections;
+mod state;
+
 use std::path::PathBuf;
+
+pub use sections::build_sections;
+pub use state::{PromptState, render};
 
 /// Parts of the system prompt that come from flags and files.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +19,12 @@ pub struct PromptConfig {
     /// `AGENTS.md` and the like, outermost first.
     pub context_files: Vec<ContextFile>,
     pub skills: Vec<SkillSummary>,
+    /// Prompt templates, for `/name arguments`.
+    pub templates: Vec<PromptTemplate>,
     /// Where the product's documentation is; the `docs` section is left out when absent.
     pub docs: Option<String>,
+    /// Further bullets of the `rules` section.
+    pub guidelines: Vec<String>,
     /// Further sections by extension, in order: name and text.
     pub extra_sections: Vec<(String, String)>,
 }
@@ -31,4 +42,15 @@ pub struct SkillSummary {
     pub name: String,
     pub description: String,
     pub location: PathBuf,
+}
+
+/// A prompt template (spec/cli.md §4.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptTemplate {
+    /// Without the slash.
+    pub name: String,
+    pub description: Option<String>,
+    pub path: PathBuf,
+    /// Text with placeholders.
+    pub content: String,
 }

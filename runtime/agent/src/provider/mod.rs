@@ -183,3 +183,24 @@ pub enum AssistantEvent {
     #[serde(rename = "error")]
     Error { error: AssistantMessage },
 }
+
+impl AssistantEvent {
+    /// Reads one event of the wire form, where any event may also carry the running `usage`.
+    ///
+    /// # Errors
+    /// The value is no known event; the text names its type.
+    pub fn from_wire(mut value: Value) -> Result<Vec<AssistantEvent>, ProviderError> {
+        let name = value.get("type").and_then(Value::as_str).unwrap_or("(none)").to_owned();
+        let mut events = Vec::with_capacity(1);
+        if name != "usage"
+            && let Some(usage) = value.as_object_mut().and_then(|map| map.shift_remove("usage"))
+            && let Ok(usage) = serde_json::from_value(usage)
+        {
+            events.push(AssistantEvent::Usage { usage });
+        }
+        let event = serde_json::from_value(value)
+            .map_err(|error| ProviderError(format!("Provider sent an invalid \"{name}\" event: {error}")))?;
+        events.push(event);
+        Ok(events)
+    }
+}

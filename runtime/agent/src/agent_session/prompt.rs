@@ -1,0 +1,238 @@
+//! Admission of prompts and the queues as clients use them (spec/rpc.md §3.1).
+//!
+//! The check whether a run is active and the start of a run are one step, so of two prompts at once one starts a run and
+//! the other one is queued or refused; none is lost.
+
+use std::sync::Arc;
+
+use pier_protocol::event::AgentEvent;
+use pier_protocol::message::{ImageBlock, Message};
+use pier_protocol::model::Model;
+
+use super::inner::{BusyGuard, Inner};
+use super::{Disposition, PromptRequest, QueuedTexts, SessionError};
+use crate::clock::now_ms;
+use crate::hooks::{BeforeAgentStart, HookEvent, InputEvent, InputOutcome, InputSource, StreamingBehavior};
+use crate::prompt::expand::expand;
+use crate::queue::Lane;
+use crate::run::RunStart;
+
+/// Counts an extension command while it runs.
+struct CommandGuard<'a>(&'a Inner);
+
+impl<'a> CommandGuard<'a> {
+    fn new(inner: &'a Inner) -> Self {
+        inner.commands.send_modify(|commands| *commands += 1);
+        CommandGuard(inner)
+    }
+}
+
+impl Drop for CommandGuard<'_> {
+    fn drop(&mut self) {
+        self.0.commands.send_modify(|commands| *commands = commands.saturating_sub(1));
+    }
+}
+
+/// Name and arguments of `/name arguments`; the name ends at the first space only.
+fn split_command(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('/')?;
+    Some(rest.split_once(' ').unwrap_or((rest, "")))
+}
+
+/// What an input became after hooks and expansion.
+enum Input {
+    Handled,
+    Text { text: String, images: Vec<ImageBlock> },
+}
+
+impl Inner {
+    pub(crate) async fn prompt(self: &Arc<Self>, request: PromptRequest) -> Result<Disposition, SessionError> {
+        self.not_settling().await;
+        if request.expand
+            && let Some((name, args)) = split_command(&request.text)
+        {
+            let hooks = self.hooks();
+            if hooks.is_command(name) {
+                let running = CommandGuard::new(self);
+                let found = hooks.run_command(name, args).await.is_some();
+                drop(running);
+                if found {
+                    // What the command did comes before its response.
+                    self.flush().await;
+                    return Ok(Disposition::Handled);
+                }
+            }
+        }
+        if self.state.lock().summary.is_some() {
+            return Err(SessionError::Compacting);
+        }
+        let busy = !self.is_idle();
+        let behavior = request.streaming_behavior.filter(|_| busy);
+        let input = self.input(request.text, request.images, request.source, behavior, request.expand).await?;
+        let Input::Text { text, images } = input else { return Ok(Disposition::Handled) };
+        loop {
+            self.not_settling().await;
+            if let Some(guard) = self.try_begin_run() {
+                // An error gives the session back as it was.
+                let model = self.usable_model()?;
+                self.begin_user_run(guard, &model, text, images).await;
+                return Ok(Disposition::Started);
+            }
+            if self.state.lock().closed {
+                return Err(SessionError::Failed("The session was shut down.".to_owned()));
+            }
+            if self.is_idle() {
+                // The run settled in between; its `agent_settled` is still being delivered.
+                continue;
+            }
+            let lane = match request.streaming_behavior {
+                Some(StreamingBehavior::Steer) => Lane::Steering,
+                Some(StreamingBehavior::FollowUp) => Lane::FollowUp,
+                None => return Err(SessionError::Busy),
+            };
+            self.enqueue_user(lane, text, images).await;
+            return Ok(Disposition::Queued);
+        }
+    }
+
+    /// `steer` and `follow_up` of a client.
+    pub(crate) async fn queue_input(
+        self: &Arc<Self>,
+        lane: Lane,
+        text: &str,
+        images: Vec<ImageBlock>,
+    ) -> Result<Disposition, SessionError> {
+        if let Some((name, _)) = split_command(text)
+            && self.hooks().is_command(name)
+        {
+            return Err(SessionError::CommandNotQueueable { name: name.to_owned() });
+        }
+        let behavior = match lane {
+            Lane::Steering => StreamingBehavior::Steer,
+            Lane::FollowUp => StreamingBehavior::FollowUp,
+        };
+        let behavior = Some(behavior).filter(|_| !self.is_idle());
+        match self.input(text.to_owned(), images, InputSource::Rpc, behavior, true).await? {
+            Input::Handled => Ok(Disposition::Handled),
+            Input::Text { text, images } => {
+                self.enqueue_user(lane, text, images).await;
+                Ok(Disposition::Queued)
+            }
+        }
+    }
+
+    async fn input(
+        &self,
+        text: String,
+        images: Vec<ImageBlock>,
+        source: InputSource,
+        streaming_behavior: Option<StreamingBehavior>,
+        expansion: bool,
+    ) -> Result<Input, SessionError> {
+        let hooks = self.hooks();
+        let (mut text, mut images) = (text, images);
+        if hooks.subscribed(HookEvent::Input) {
+            let event = InputEvent { text: text.clone(), images: images.clone(), source, streaming_behavior };
+            match hooks.input(event).await {
+                InputOutcome::Continue => {}
+                InputOutcome::Handled => return Ok(Input::Handled),
+                InputOutcome::Transform { text: new_text, images: new_images } => {
+                    text = new_text;
+                    images = new_images;
+                }
+            }
+        }
+        if expansion {
+            let config = self.prompt.read().clone();
+            text = expand(&text, &config).map_err(|error| SessionError::Failed(error.to_string()))?;
+        }
+        Ok(Input::Text { text, images })
+    }
+
+    /// The selected model, if a request could be authorised.
+    pub(crate) fn usable_model(&self) -> Result<Arc<Model>, SessionError> {
+        let model = self.model().ok_or(SessionError::NoModel)?;
+        if self.providers.has_credentials(&model) {
+            Ok(model)
+        } else {
+            Err(SessionError::NoCredentials { provider: model.provider.clone() })
+        }
+    }
+
+    /// From acceptance to the start of the run, which then goes on in the background.
+    async fn begin_user_run(self: &Arc<Self>, guard: BusyGuard, model: &Model, text: String, images: Vec<ImageBlock>) {
+        self.compact_before_prompt(&guard.run.cancel, model).await;
+        let message = Arc::new(Message::user(text.clone(), images.clone(), now_ms()));
+        let mut messages = vec![message];
+        let held: Vec<_> = std::mem::take(&mut self.state.lock().next_turn);
+        messages.extend(held.into_iter().map(|message| Arc::new(Message::Custom(message))));
+        let start = self.before_agent_start(text, images, None, messages).await;
+        self.spawn_run(guard, start);
+    }
+
+    /// Asks the `before_agent_start` handlers and adds what they return.
+    pub(crate) async fn before_agent_start(
+        &self,
+        prompt: String,
+        images: Vec<ImageBlock>,
+        message: Option<Arc<Message>>,
+        mut messages: Vec<Arc<Message>>,
+    ) -> RunStart {
+        let hooks = self.hooks();
+        if hooks.subscribed(HookEvent::BeforeAgentStart) {
+            let outcome = hooks
+                .before_agent_start(BeforeAgentStart {
+                    prompt,
+                    images,
+                    message,
+                    system_prompt: self.system_prompt().to_string(),
+                    system_prompt_options: self.prompt_options(),
+                })
+                .await;
+            messages.extend(outcome.messages.into_iter().map(|mut message| {
+                if message.timestamp == 0 {
+                    message.timestamp = now_ms();
+                }
+                Arc::new(Message::Custom(message))
+            }));
+            self.state.lock().forced_prompt = outcome.system_prompt;
+        }
+        RunStart { messages }
+    }
+
+    /// Inputs of the system prompt as extensions of the pi profile see them.
+    fn prompt_options(&self) -> serde_json::Value {
+        let config = self.prompt.read();
+        let files: Vec<_> = config
+            .context_files
+            .iter()
+            .map(|file| serde_json::json!({"path": file.path.to_string_lossy(), "content": file.content}))
+            .collect();
+        serde_json::json!({
+            "cwd": self.cwd().to_string_lossy(),
+            "customPrompt": config.custom,
+            "appendSystemPrompt": config.append,
+            "contextFiles": files,
+            "selectedTools": self.tools.active_names(),
+            "promptGuidelines": config.guidelines,
+        })
+    }
+
+    pub(crate) async fn enqueue_user(&self, lane: Lane, text: String, images: Vec<ImageBlock>) {
+        let message = Arc::new(Message::user(text.clone(), images, now_ms()));
+        self.state.lock().queues.push(lane, message, Some(text));
+        self.emit_queue().await;
+    }
+
+    pub(crate) async fn emit_queue(&self) {
+        self.touch();
+        let texts = self.state.lock().queues.texts().clone();
+        self.emit(AgentEvent::QueueUpdate { steering: texts.steering, follow_up: texts.follow_up }).await;
+    }
+
+    pub(crate) async fn clear_queue(&self) -> QueuedTexts {
+        let texts = self.state.lock().queues.clear();
+        self.emit_queue().await;
+        texts
+    }
+}
