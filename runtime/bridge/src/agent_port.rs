@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use pier_agent::AgentSession;
 use pier_agent::agent_session::{
-    CustomMessageRequest, DeliveryOptions, ForkRequest, NavigateOptions, SessionError, UserMessageOptions,
+    CustomMessageRequest, DeliveryOptions, ForkRequest, NavigateOptions, SessionError,
+    UserMessageOptions,
 };
 use pier_agent::hooks::ForkPosition;
+use pier_protocol::entry::{EntryBody, SessionEntry, UnknownEntry};
 use pier_protocol::message::Content;
 use pier_protocol::model::ThinkingLevel;
 use serde_json::{Map, Value, json};
@@ -26,7 +28,10 @@ pub struct AgentPort {
 impl AgentPort {
     /// Wraps a session.
     pub fn new(session: AgentSession, prompt_commands: PromptCommands) -> Self {
-        Self { session, prompt_commands }
+        Self {
+            session,
+            prompt_commands,
+        }
     }
 }
 
@@ -46,9 +51,15 @@ impl SessionPort for AgentPort {
         if let Some(model) = session.model() {
             state.insert("model".into(), json_of(&*model));
         }
-        state.insert("thinkingLevel".into(), json!(session.thinking_level().as_str()));
+        state.insert(
+            "thinkingLevel".into(),
+            json!(session.thinking_level().as_str()),
+        );
         state.insert("idle".into(), json!(session.is_idle()));
-        state.insert("pendingMessages".into(), json!(session.has_pending_messages()));
+        state.insert(
+            "pendingMessages".into(),
+            json!(session.has_pending_messages()),
+        );
         state.insert("activeTools".into(), json!(session.active_tools()));
         if let Some(usage) = session.context_usage() {
             state.insert("contextUsage".into(), json_of(&usage));
@@ -66,7 +77,7 @@ impl SessionPort for AgentPort {
             })
             .collect();
         state.insert("scopedModels".into(), Value::Array(scoped));
-        let (epoch, version) = session.with_session(|manager| manager.version());
+        let (epoch, version) = session.with_session(|manager| (manager.epoch(), manager.version()));
         state.insert("sessionEpoch".into(), json!(epoch));
         state.insert("sessionVersion".into(), json!(version));
         state
@@ -74,12 +85,19 @@ impl SessionPort for AgentPort {
 
     fn state_version(&self) -> u64 {
         // Both only grow within an epoch, and epochs grow: the sum changes whenever a part does.
-        let (epoch, version) = self.session.with_session(|manager| manager.version());
-        self.session.state_version().wrapping_add(epoch << 32).wrapping_add(version)
+        let (epoch, version) = self
+            .session
+            .with_session(|manager| (manager.epoch(), manager.version()));
+        self.session
+            .state_version()
+            .wrapping_add(epoch << 32)
+            .wrapping_add(version)
     }
 
     fn changes_since(&self, epoch: u64, version: u64) -> Result<String, String> {
-        let changes = self.session.with_session(|manager| manager.entries_since(epoch, version));
+        let changes = self
+            .session
+            .with_session(|manager| manager.changes_since(epoch, version));
         serde_json::to_string(&changes).map_err(|error| error.to_string())
     }
 
@@ -96,11 +114,15 @@ impl SessionPort for AgentPort {
     }
 
     fn artifacts_dir(&self) -> Option<PathBuf> {
-        self.session.with_session(|manager| manager.session_file()).map(|file| file.with_extension(""))
+        self.session
+            .with_session(|manager| manager.session_file())
+            .map(|file| file.with_extension(""))
     }
 
     fn run(&self) -> Option<RunHandle> {
-        self.session.current_run().map(|(id, cancel)| RunHandle { id, cancel })
+        self.session
+            .current_run()
+            .map(|(id, cancel)| RunHandle { id, cancel })
     }
 
     fn send_message(&self, message: CustomMessageRequest, options: DeliveryOptions) {
@@ -112,11 +134,50 @@ impl SessionPort for AgentPort {
     }
 
     fn append_entry(&self, custom_type: &str, data: Option<Value>) -> Result<String, String> {
-        self.session.append_custom_entry(custom_type, data).map_err(text)
+        self.session
+            .append_custom_entry(custom_type, data)
+            .map_err(text)
     }
 
     fn append_raw(&self, entry: Value) -> Result<String, String> {
-        self.session.with_session(|manager| manager.append_raw(entry)).map_err(|error| error.to_string())
+        let Value::Object(mut members) = entry else {
+            return Err("an entry must be an object".into());
+        };
+        if members.get("type").and_then(Value::as_str) == Some("leaf") {
+            let target = members
+                .get("targetId")
+                .and_then(Value::as_str)
+                .map(str::to_string);
+            return self.session.with_session(|manager| match &target {
+                Some(id) => manager
+                    .branch(id)
+                    .map(|()| id.clone())
+                    .map_err(|error| error.to_string()),
+                None => {
+                    manager.reset_leaf();
+                    Ok(String::new())
+                }
+            });
+        }
+        // The id is a placeholder: appending gives the entry its own, with parent and time.
+        members.insert("id".into(), json!("new"));
+        let entry: SessionEntry =
+            serde_json::from_value(Value::Object(members)).map_err(|error| error.to_string())?;
+        if let EntryBody::Unknown(UnknownEntry {
+            entry_type,
+            problem,
+            ..
+        }) = &entry.body
+        {
+            let problem = problem.clone().unwrap_or_else(|| "unknown type".into());
+            return Err(format!("entry of type \"{entry_type}\": {problem}"));
+        }
+        let appended = self
+            .session
+            .with_session(|manager| manager.append(entry.body));
+        appended
+            .map(|entry| entry.id().to_string())
+            .map_err(|error| error.to_string())
     }
 
     fn set_label(&self, entry_id: &str, label: Option<&str>) -> Result<(), String> {
@@ -149,7 +210,9 @@ impl SessionPort for AgentPort {
     async fn set_model(&self, provider: &str, id: &str) -> Result<bool, String> {
         match self.session.set_model(provider, id).await {
             Ok(_) => Ok(true),
-            Err(SessionError::ModelNotFound { .. } | SessionError::NoCredentials { .. }) => Ok(false),
+            Err(SessionError::ModelNotFound { .. } | SessionError::NoCredentials { .. }) => {
+                Ok(false)
+            }
             Err(error) => Err(text(error)),
         }
     }
@@ -159,7 +222,11 @@ impl SessionPort for AgentPort {
     }
 
     async fn compact(&self, instructions: Option<String>) -> Result<Value, String> {
-        self.session.compact(instructions).await.map(|result| json_of(&result)).map_err(text)
+        self.session
+            .compact(instructions)
+            .await
+            .map(|result| json_of(&result))
+            .map_err(text)
     }
 
     async fn new_session(&self, parent: Option<String>) -> Result<bool, String> {
@@ -171,11 +238,19 @@ impl SessionPort for AgentPort {
     }
 
     async fn fork(&self, entry_id: String, position: ForkPosition) -> Result<bool, String> {
-        self.session.fork(ForkRequest { entry_id, position }).await.map(|outcome| outcome.cancelled).map_err(text)
+        self.session
+            .fork(ForkRequest { entry_id, position })
+            .await
+            .map(|outcome| outcome.cancelled)
+            .map_err(text)
     }
 
     async fn navigate(&self, target_id: &str, options: NavigateOptions) -> Result<bool, String> {
-        self.session.navigate(target_id, options).await.map(|outcome| outcome.cancelled).map_err(text)
+        self.session
+            .navigate(target_id, options)
+            .await
+            .map(|outcome| outcome.cancelled)
+            .map_err(text)
     }
 
     async fn reload(&self) -> Result<(), String> {
@@ -185,7 +260,12 @@ impl SessionPort for AgentPort {
     async fn reopen(&self) -> Result<(), String> {
         let file = self.session.with_session(|manager| manager.session_file());
         match file {
-            Some(file) => self.session.switch_session(file).await.map(|_| ()).map_err(text),
+            Some(file) => self
+                .session
+                .switch_session(file)
+                .await
+                .map(|_| ())
+                .map_err(text),
             None => Ok(()),
         }
     }

@@ -25,7 +25,10 @@ pub(crate) enum Purpose {
     /// An event handler. `in_run`: the agent loop waits for it.
     Event { in_run: bool },
     /// A tool execution.
-    Tool { updates: ToolUpdates, nested: Option<Arc<dyn NestedTools>> },
+    Tool {
+        updates: ToolUpdates,
+        nested: Option<Arc<dyn NestedTools>>,
+    },
     /// A command or shortcut.
     Command,
     /// A provider stream.
@@ -88,7 +91,13 @@ pub(crate) struct CallScope<'a> {
 
 impl CallTable {
     /// Opens a call. `cancel` is the abort signal of the work that it belongs to.
-    pub(crate) fn begin(&self, ext: ExtId, what: &str, purpose: Purpose, cancel: CancellationToken) -> CallScope<'_> {
+    pub(crate) fn begin(
+        &self,
+        ext: ExtId,
+        what: &str,
+        purpose: Purpose,
+        cancel: CancellationToken,
+    ) -> CallScope<'_> {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let call = Arc::new(Call {
             id,
@@ -142,18 +151,28 @@ impl CallTable {
             return call.holds_run().then(|| call.what.clone());
         }
         let ext = ext?;
-        open.values().find(|call| call.ext == ext && call.holds_run()).map(|call| call.what.clone())
+        open.values()
+            .find(|call| call.ext == ext && call.holds_run())
+            .map(|call| call.what.clone())
     }
 
     /// Whether any call of these extensions is open.
     pub(crate) fn any_open(&self, extensions: &[ExtId]) -> bool {
-        self.open.lock().values().any(|call| extensions.contains(&call.ext))
+        self.open
+            .lock()
+            .values()
+            .any(|call| extensions.contains(&call.ext))
     }
 
     /// Gives up every open call of the given extensions (their isolate ended).
     pub(crate) fn cancel_all(&self, extensions: &[ExtId]) {
-        let calls: Vec<_> =
-            self.open.lock().values().filter(|call| extensions.contains(&call.ext)).cloned().collect();
+        let calls: Vec<_> = self
+            .open
+            .lock()
+            .values()
+            .filter(|call| extensions.contains(&call.ext))
+            .cloned()
+            .collect();
         for call in calls {
             call.gone.cancel();
         }
@@ -187,7 +206,12 @@ mod tests {
     #[test]
     fn a_revoked_call_cannot_act_and_an_ended_one_can() {
         let table = CallTable::default();
-        let first = table.begin(1, "tool_call", Purpose::Event { in_run: true }, CancellationToken::new());
+        let first = table.begin(
+            1,
+            "tool_call",
+            Purpose::Event { in_run: true },
+            CancellationToken::new(),
+        );
         let id = first.id();
         assert!(table.check(Some(id)).is_ok_and(|call| call.is_some()));
         drop(first);
@@ -195,7 +219,14 @@ mod tests {
         let second = table.begin(1, "x", Purpose::Other, CancellationToken::new());
         second.revoke();
         assert!(second.call.gone.is_cancelled());
-        assert_eq!(table.check(Some(second.id())).err().map(|error| error.class).as_deref(), Some("CallRevokedError"));
+        assert_eq!(
+            table
+                .check(Some(second.id()))
+                .err()
+                .map(|error| error.class)
+                .as_deref(),
+            Some("CallRevokedError")
+        );
     }
 
     #[test]
@@ -204,13 +235,24 @@ mod tests {
         let command = table.begin(1, "cmd", Purpose::Command, CancellationToken::new());
         let id = command.id();
         assert_eq!(table.would_deadlock(Some(id), Some(1)), None);
-        let handler = table.begin(1, "tool_call", Purpose::Event { in_run: true }, CancellationToken::new());
-        assert_eq!(table.would_deadlock(Some(handler.id()), Some(1)).as_deref(), Some("tool_call"));
+        let handler = table.begin(
+            1,
+            "tool_call",
+            Purpose::Event { in_run: true },
+            CancellationToken::new(),
+        );
+        assert_eq!(
+            table.would_deadlock(Some(handler.id()), Some(1)).as_deref(),
+            Some("tool_call")
+        );
         // The command itself still runs beside the handler: it may wait.
         assert_eq!(table.would_deadlock(Some(id), Some(1)), None);
         // A kept context of an ended command, used inside the handler, may not.
         drop(command);
-        assert_eq!(table.would_deadlock(Some(id), Some(1)).as_deref(), Some("tool_call"));
+        assert_eq!(
+            table.would_deadlock(Some(id), Some(1)).as_deref(),
+            Some("tool_call")
+        );
         assert_eq!(table.would_deadlock(Some(id), Some(2)), None);
     }
 }

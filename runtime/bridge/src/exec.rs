@@ -85,7 +85,12 @@ impl ExecTable {
     }
 
     fn kill(&self, which: impl Fn(ExtId) -> bool) {
-        for running in self.running.lock().values().filter(|running| which(running.ext)) {
+        for running in self
+            .running
+            .lock()
+            .values()
+            .filter(|running| which(running.ext))
+        {
             signal_group(running.pid, true);
             running.cancel.cancel();
         }
@@ -125,21 +130,48 @@ impl ExecTable {
             Ok(child) => child,
             Err(error) => {
                 let stderr = format!("{}: {error}", request.command);
-                return ExecResult { stderr, code: 1, ..ExecResult::default() };
+                return ExecResult {
+                    stderr,
+                    code: 1,
+                    ..ExecResult::default()
+                };
             }
         };
         let Some(pid) = child.id() else {
-            return ExecResult { stderr: "the command ended before it could be watched".into(), code: 1, ..ExecResult::default() };
+            return ExecResult {
+                stderr: "the command ended before it could be watched".into(),
+                code: 1,
+                ..ExecResult::default()
+            };
         };
         let cancel = parent.child_token();
         let key = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.running.lock().insert(key, Running { ext, exec_id, pid, cancel: cancel.clone() });
-        let _listed = Listed { table: self, key, pid };
+        self.running.lock().insert(
+            key,
+            Running {
+                ext,
+                exec_id,
+                pid,
+                cancel: cancel.clone(),
+            },
+        );
+        let _listed = Listed {
+            table: self,
+            key,
+            pid,
+        };
 
-        let budget = Arc::new(Budget { left: std::sync::atomic::AtomicU64::new(request.max_buffer) });
+        let budget = Arc::new(Budget {
+            left: std::sync::atomic::AtomicU64::new(request.max_buffer),
+        });
         let overflow = CancellationToken::new();
         let (out, err) = (Kept::default(), Kept::default());
-        let stdout = collect(child.stdout.take(), out.clone(), budget.clone(), overflow.clone());
+        let stdout = collect(
+            child.stdout.take(),
+            out.clone(),
+            budget.clone(),
+            overflow.clone(),
+        );
         let stderr = collect(child.stderr.take(), err.clone(), budget, overflow.clone());
         let reader = tokio::spawn(async move { tokio::join!(stdout, stderr) });
 
@@ -175,7 +207,11 @@ impl ExecTable {
         ExecResult {
             stdout: String::from_utf8_lossy(&out.lock()).into_owned(),
             stderr: String::from_utf8_lossy(&err.lock()).into_owned(),
-            code: if (truncated || killed) && code == 0 { 1 } else { code },
+            code: if (truncated || killed) && code == 0 {
+                1
+            } else {
+                code
+            },
             killed,
             truncated,
         }
@@ -191,14 +227,23 @@ struct Listed<'a> {
 
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
-        if self.table.running.lock().remove(&self.key).is_some_and(|running| running.cancel.is_cancelled()) {
+        if self
+            .table
+            .running
+            .lock()
+            .remove(&self.key)
+            .is_some_and(|running| running.cancel.is_cancelled())
+        {
             signal_group(self.pid, true);
         }
     }
 }
 
 /// SIGTERM to the group, SIGKILL after a while.
-async fn end(child: &mut tokio::process::Child, pid: u32) -> std::io::Result<std::process::ExitStatus> {
+async fn end(
+    child: &mut tokio::process::Child,
+    pid: u32,
+) -> std::io::Result<std::process::ExitStatus> {
     signal_group(pid, false);
     match tokio::time::timeout(KILL_AFTER, child.wait()).await {
         Ok(status) => status,
@@ -220,14 +265,22 @@ impl Budget {
     fn take(&self, wanted: usize) -> usize {
         use std::sync::atomic::Ordering::{AcqRel, Acquire};
         let wanted = wanted as u64;
-        let before = self.left.fetch_update(AcqRel, Acquire, |left| Some(left.saturating_sub(wanted))).unwrap_or(0);
+        let before = self
+            .left
+            .fetch_update(AcqRel, Acquire, |left| Some(left.saturating_sub(wanted)))
+            .unwrap_or(0);
         usize::try_from(before.min(wanted)).unwrap_or(0)
     }
 }
 
 type Kept = Arc<Mutex<Vec<u8>>>;
 
-async fn collect<R: AsyncRead + Unpin>(pipe: Option<R>, kept: Kept, budget: Arc<Budget>, overflow: CancellationToken) {
+async fn collect<R: AsyncRead + Unpin>(
+    pipe: Option<R>,
+    kept: Kept,
+    budget: Arc<Budget>,
+    overflow: CancellationToken,
+) {
     let Some(mut pipe) = pipe else { return };
     let mut chunk = vec![0u8; 64 * 1024];
     loop {
@@ -285,21 +338,38 @@ mod tests {
     }
 
     async fn run(request: ExecRequest) -> ExecResult {
-        ExecTable::default().run(1, 1, request, &CancellationToken::new()).await
+        ExecTable::default()
+            .run(1, 1, request, &CancellationToken::new())
+            .await
     }
 
     #[tokio::test]
     async fn results_of_every_kind_of_end() {
         let ok = run(request("echo out; echo err >&2; exit 3")).await;
-        assert_eq!((ok.stdout.as_str(), ok.stderr.as_str(), ok.code, ok.killed), ("out\n", "err\n", 3, false));
+        assert_eq!(
+            (ok.stdout.as_str(), ok.stderr.as_str(), ok.code, ok.killed),
+            ("out\n", "err\n", 3, false)
+        );
         let signalled = run(request("kill -9 $$")).await;
         assert_eq!((signalled.code, signalled.killed), (137, false));
-        let missing = run(ExecRequest { command: "no-such-command-here".into(), ..request("") }).await;
+        let missing = run(ExecRequest {
+            command: "no-such-command-here".into(),
+            ..request("")
+        })
+        .await;
         assert_eq!(missing.code, 1);
         assert!(missing.stderr.contains("no-such-command-here"));
-        let late = run(ExecRequest { timeout: Some(Duration::from_millis(50)), ..request("sleep 30") }).await;
+        let late = run(ExecRequest {
+            timeout: Some(Duration::from_millis(50)),
+            ..request("sleep 30")
+        })
+        .await;
         assert!(late.killed && late.code != 0);
-        let big = run(ExecRequest { max_buffer: 10, ..request("yes | head -c 100000; sleep 30") }).await;
+        let big = run(ExecRequest {
+            max_buffer: 10,
+            ..request("yes | head -c 100000; sleep 30")
+        })
+        .await;
         assert!(big.truncated && big.code != 0 && big.stdout.len() <= 10);
     }
 
@@ -307,7 +377,14 @@ mod tests {
     async fn a_background_process_costs_no_output_and_is_killed_later() {
         let table = ExecTable::default();
         let started = std::time::Instant::now();
-        let result = table.run(3, 1, request("sleep 300 & echo started"), &CancellationToken::new()).await;
+        let result = table
+            .run(
+                3,
+                1,
+                request("sleep 300 & echo started"),
+                &CancellationToken::new(),
+            )
+            .await;
         assert_eq!((result.stdout.as_str(), result.code), ("started\n", 0));
         assert!(started.elapsed() < Duration::from_secs(5));
         assert_eq!(table.left_behind.lock().len(), 1);
@@ -321,7 +398,11 @@ mod tests {
         let cancel = CancellationToken::new();
         let running = {
             let (table, cancel) = (table.clone(), cancel.clone());
-            tokio::spawn(async move { table.run(7, 1, request("sleep 300 & sleep 300"), &cancel).await })
+            tokio::spawn(async move {
+                table
+                    .run(7, 1, request("sleep 300 & sleep 300"), &cancel)
+                    .await
+            })
         };
         while table.count() == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -25,7 +25,8 @@ mod wire;
 pub use agent_port::{AgentPort, PromptCommands};
 pub use dispatch::hooks::BridgeHooks;
 pub use host::{
-    Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, LoadOutcome, Mode, ShortcutInfo,
+    Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, LoadOutcome,
+    Mode, ShortcutInfo,
 };
 pub use limits::{Budget, Limits};
 pub use providers::ApiBackend;

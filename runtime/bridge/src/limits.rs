@@ -76,14 +76,18 @@ impl Limits {
     pub fn from_settings(settings: &Value) -> (Self, Vec<String>) {
         let mut limits = Self::default();
         let mut warnings = Vec::new();
-        let Some(section) = settings.get("extensionLimits") else { return (limits, warnings) };
+        let Some(section) = settings.get("extensionLimits") else {
+            return (limits, warnings);
+        };
         let Some(section) = section.as_object() else {
             warnings.push("settings: \"extensionLimits\" must be an object".to_string());
             return (limits, warnings);
         };
         for (name, value) in section {
             let Some(number) = value.as_u64() else {
-                warnings.push(format!("settings: \"extensionLimits.{name}\" must be a whole number of milliseconds"));
+                warnings.push(format!(
+                    "settings: \"extensionLimits.{name}\" must be a whole number of milliseconds"
+                ));
                 continue;
             };
             let time = (number > 0).then(|| Duration::from_millis(number));
@@ -99,8 +103,15 @@ impl Limits {
                 "abortGraceMs" => limits.abort_grace = Duration::from_millis(number),
                 "renderMs" => limits.small = time,
                 "busyMs" => limits.busy = time,
-                "heapMb" => limits.heap_bytes = usize::try_from(number).ok().and_then(|mb| mb.checked_mul(1 << 20)).filter(|bytes| *bytes > 0),
-                other => warnings.push(format!("settings: unknown member \"extensionLimits.{other}\"")),
+                "heapMb" => {
+                    limits.heap_bytes = usize::try_from(number)
+                        .ok()
+                        .and_then(|mb| mb.checked_mul(1 << 20))
+                        .filter(|bytes| *bytes > 0)
+                }
+                other => warnings.push(format!(
+                    "settings: unknown member \"extensionLimits.{other}\""
+                )),
             }
         }
         (limits, warnings)
@@ -125,8 +136,9 @@ mod tests {
 
     #[test]
     fn zero_switches_a_limit_off_and_mistakes_are_named() {
-        let (limits, warnings) =
-            Limits::from_settings(&json!({"extensionLimits": {"toolCallMs": 0, "loadMs": 10, "x": 1, "handlerMs": "a"}}));
+        let (limits, warnings) = Limits::from_settings(
+            &json!({"extensionLimits": {"toolCallMs": 0, "loadMs": 10, "x": 1, "handlerMs": "a"}}),
+        );
         assert_eq!(limits.guard, None);
         assert_eq!(limits.load, Some(Duration::from_millis(10)));
         assert_eq!(limits.handler, Some(Duration::from_secs(30)));

@@ -60,17 +60,33 @@ impl Reporter {
         let (event, failure) = match fault {
             Fault::UncaughtException(failure) => ("uncaughtException", failure.clone()),
             Fault::UnhandledRejection(failure) => ("unhandledRejection", failure.clone()),
-            Fault::MissingExports { specifier, importer, names } => {
+            Fault::MissingExports {
+                specifier,
+                importer,
+                names,
+            } => {
                 let message = format!(
                     "{importer} imports from \"{specifier}\" what this host does not have: {}. Using one of them will throw.",
                     names.join(", ")
                 );
-                ("missing_exports", JsFailure { message, ..JsFailure::default() })
+                (
+                    "missing_exports",
+                    JsFailure {
+                        message,
+                        ..JsFailure::default()
+                    },
+                )
             }
             Fault::Stopped(crate::isolate::StopCause::Disposed) => return,
             Fault::Stopped(cause) => {
                 let message = format!("The extension was stopped: {cause}");
-                (cause.event(), JsFailure { message, ..JsFailure::default() })
+                (
+                    cause.event(),
+                    JsFailure {
+                        message,
+                        ..JsFailure::default()
+                    },
+                )
             }
         };
         let mut report = ExtensionErrorReport::new(extension_path, event, failure.message);
@@ -91,7 +107,9 @@ impl Reporter {
             if seen.len() >= MAX_KEYS {
                 seen.clear();
             }
-            let entry = seen.entry((report.extension_path.clone(), report.event.clone())).or_default();
+            let entry = seen
+                .entry((report.extension_path.clone(), report.event.clone()))
+                .or_default();
             if entry.last.is_some_and(|last| last.elapsed() < QUIET) {
                 entry.suppressed += 1;
                 return;
@@ -99,7 +117,8 @@ impl Reporter {
             entry.last = Some(Instant::now());
             let suppressed = std::mem::take(&mut entry.suppressed);
             if suppressed > 0 {
-                report.error = format!("{} ({suppressed} more since the last report)", report.error);
+                report.error =
+                    format!("{} ({suppressed} more since the last report)", report.error);
             }
         }
         tracing::warn!(extension = %report.extension_path, event = %report.event, "{}", report.error);
@@ -119,7 +138,10 @@ impl Reporter {
 /// The text of a failed call.
 pub(crate) fn describe(event: &str, error: &CallError) -> String {
     match error {
-        CallError::Timeout { after } => format!("\"{event}\" did not finish within {} ms and was given up", after.as_millis()),
+        CallError::Timeout { after } => format!(
+            "\"{event}\" did not finish within {} ms and was given up",
+            after.as_millis()
+        ),
         CallError::Stopped(cause) => format!("The extension was stopped: {cause}"),
         other => other.to_string(),
     }
@@ -140,9 +162,22 @@ mod tests {
             reporter.text("/a.ts", "message_update", "boom");
             reporter.text("/a.ts", "turn_start", "boom");
         }
-        let events: Vec<_> = got.lock().iter().map(|report| report.event.clone()).collect();
-        assert_eq!(events.iter().filter(|event| *event == "message_update").count(), 1);
-        assert_eq!(events.iter().filter(|event| *event == "turn_start").count(), 10);
+        let events: Vec<_> = got
+            .lock()
+            .iter()
+            .map(|report| report.event.clone())
+            .collect();
+        assert_eq!(
+            events
+                .iter()
+                .filter(|event| *event == "message_update")
+                .count(),
+            1
+        );
+        assert_eq!(
+            events.iter().filter(|event| *event == "turn_start").count(),
+            10
+        );
         assert_eq!(events[0], "load");
     }
 }

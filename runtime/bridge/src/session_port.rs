@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pier_agent::agent_session::{CustomMessageRequest, DeliveryOptions, NavigateOptions, UserMessageOptions};
+use pier_agent::agent_session::{
+    CustomMessageRequest, DeliveryOptions, NavigateOptions, UserMessageOptions,
+};
 use pier_agent::hooks::ForkPosition;
 use pier_protocol::message::Content;
 use serde_json::Value;

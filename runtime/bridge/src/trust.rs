@@ -11,8 +11,16 @@ use crate::dispatch::combine::TrustAnswer;
 use crate::host::ExtensionHost;
 
 /// Resources inside a configuration directory that need trust.
-const RESOURCES: [&str; 8] =
-    ["settings.json", "mcp.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md"];
+const RESOURCES: [&str; 8] = [
+    "settings.json",
+    "mcp.json",
+    "extensions",
+    "skills",
+    "prompts",
+    "themes",
+    "SYSTEM.md",
+    "APPEND_SYSTEM.md",
+];
 /// Configuration directories of the three families.
 const CONFIG_DIRS: [&str; 3] = [".pi", ".xcsh", ".omp"];
 
@@ -80,8 +88,12 @@ pub struct TrustDecision {
 
 /// Whether a directory has resources that need trust. A user's own agent directory inside it does not count.
 pub fn needs_trust(cwd: &Path, agent_dir: &Path) -> bool {
-    let in_config = CONFIG_DIRS.iter().flat_map(|dir| RESOURCES.iter().map(move |name| cwd.join(dir).join(name)));
-    in_config.chain([cwd.join(".agents/skills")]).any(|path| path.exists() && !path.starts_with(agent_dir))
+    let in_config = CONFIG_DIRS
+        .iter()
+        .flat_map(|dir| RESOURCES.iter().map(move |name| cwd.join(dir).join(name)));
+    in_config
+        .chain([cwd.join(".agents/skills")])
+        .any(|path| path.exists() && !path.starts_with(agent_dir))
 }
 
 /// The stored decision of the closest directory at or above `cwd`.
@@ -89,7 +101,9 @@ pub fn stored_decision(agent_dir: &Path, cwd: &Path) -> Option<bool> {
     let stored = read(agent_dir);
     cwd.ancestors().find_map(|directory| {
         let value = stored.get(directory.to_string_lossy().as_ref())?;
-        value.as_bool().or_else(|| value.get("trusted").and_then(Value::as_bool))
+        value
+            .as_bool()
+            .or_else(|| value.get("trusted").and_then(Value::as_bool))
     })
 }
 
@@ -99,7 +113,10 @@ pub fn store_decision(agent_dir: &Path, cwd: &Path, trusted: bool) -> std::io::R
     stored.insert(cwd.to_string_lossy().into_owned(), json!(trusted));
     std::fs::create_dir_all(agent_dir)?;
     let temporary = agent_dir.join(format!(".trust.json.{}", std::process::id()));
-    std::fs::write(&temporary, serde_json::to_string_pretty(&Value::Object(stored))?)?;
+    std::fs::write(
+        &temporary,
+        serde_json::to_string_pretty(&Value::Object(stored))?,
+    )?;
     std::fs::rename(&temporary, agent_dir.join("trust.json"))
 }
 
@@ -126,7 +143,11 @@ impl ExtensionHost {
             if remember
                 && let Err(error) = store_decision(&question.agent_dir, &question.cwd, trusted)
             {
-                self.shared.reports.text("<runtime>", "project_trust", format!("the decision could not be stored: {error}"));
+                self.shared.reports.text(
+                    "<runtime>",
+                    "project_trust",
+                    format!("the decision could not be stored: {error}"),
+                );
             }
             return decided(trusted, TrustSource::Extension);
         }
@@ -145,7 +166,14 @@ impl ExtensionHost {
             return None;
         }
         let mut rule = TrustAnswer::new(crate::dispatch::combine::event(json!({"cwd": cwd})));
-        let _ = self.shared.dispatch(&["project_trust"], &mut rule, crate::dispatch::Circumstances::default()).await;
+        let _ = self
+            .shared
+            .dispatch(
+                &["project_trust"],
+                &mut rule,
+                crate::dispatch::Circumstances::default(),
+            )
+            .await;
         rule.decision
     }
 }

@@ -12,6 +12,8 @@ pub enum DialogEnd {
     Timeout,
     /// The extension's `AbortSignal` fired.
     Signal,
+    /// The component of a `custom` dialog called `done`.
+    Done,
     /// The call that opened it was given up, or the extension was stopped.
     Gone,
 }
@@ -30,6 +32,9 @@ pub trait UiSink: Send + Sync + 'static {
 
     /// An extension used a part of the UI that this mode cannot show. Once per extension and feature.
     fn unsupported(&self, _extension_path: &str, _feature: &str) {}
+
+    /// `ui overlay`: hides, shows or moves the focus of an open component. Members: `component`, `hidden?`, `focused?`.
+    fn overlay(&self, _extension_path: &str, _change: &Value) {}
 
     /// The drawing of a tool call is out of date.
     fn redraw_tool(&self, _tool_call_id: &str) {}

@@ -5,62 +5,64 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Index of one entry file (one extension), unique in the process.
-pub type ExtId = u32;
+pub(crate) type ExtId = u32;
 /// Identifies one call that gave extension code a context, unique in the process.
-pub type CallId = u64;
+pub(crate) type CallId = u64;
 
 /// Header of `load`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LoadHeader<'a> {
+pub(crate) struct LoadHeader<'a> {
     /// The extension.
-    pub ext: ExtId,
+    pub(crate) ext: ExtId,
     /// `file:` URL of the entry.
-    pub entry: &'a str,
+    pub(crate) entry: &'a str,
     /// Path as it is reported.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// `pi` or `xcsh`.
-    pub profile: &'a str,
+    pub(crate) profile: &'a str,
     /// Session working directory.
-    pub cwd: &'a str,
+    pub(crate) cwd: &'a str,
     /// Name of the configuration directory (`.pi`).
-    pub config_dir_name: &'a str,
+    pub(crate) config_dir_name: &'a str,
     /// The agent directory.
-    pub agent_dir: &'a str,
+    pub(crate) agent_dir: &'a str,
     /// Name of the host program.
-    pub app_name: &'a str,
+    pub(crate) app_name: &'a str,
     /// Version of the host program.
-    pub version: &'a str,
+    pub(crate) version: &'a str,
+    /// Where the file was found: `extension`, `tool` or `command`.
+    pub(crate) surface: &'a str,
     /// Flag values known so far (kept from before a reload).
-    pub flags: &'a serde_json::Map<String, Value>,
+    pub(crate) flags: &'a serde_json::Map<String, Value>,
 }
 
 /// Header of `dispatch`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DispatchHeader<'a> {
+pub(crate) struct DispatchHeader<'a> {
     /// The extension.
-    pub ext: ExtId,
+    pub(crate) ext: ExtId,
     /// The handler's id.
-    pub handler: u64,
+    pub(crate) handler: u64,
     /// The call.
-    pub call_id: CallId,
+    pub(crate) call_id: CallId,
     /// Members whose in-place edits count.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub returns: &'a [&'a str],
+    pub(crate) returns: &'a [&'a str],
 }
 
 /// Answer of `dispatch`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct DispatchAnswer {
+pub(crate) struct DispatchAnswer {
     /// What the handler returned; absent for `undefined`.
     #[serde(deserialize_with = "present")]
-    pub result: Option<Value>,
+    pub(crate) result: Option<Value>,
     /// The members named in `returns`, when the handler changed any of them.
-    pub event: Option<serde_json::Map<String, Value>>,
+    pub(crate) event: Option<serde_json::Map<String, Value>>,
     /// Members that were replaced rather than mutated (`tool_result` only).
-    pub assigned: Vec<String>,
+    pub(crate) assigned: Vec<String>,
 }
 
 /// Keeps `"result": null` apart from a missing `result`: a handler may return `null` on purpose.
@@ -69,11 +71,13 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<V
 }
 
 /// JavaScript's idea of truth, for results of handlers.
-pub fn truthy(value: &Value) -> bool {
+pub(crate) fn truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,
-        Value::Number(number) => number.as_f64().is_some_and(|number| number != 0.0 && !number.is_nan()),
+        Value::Number(number) => number
+            .as_f64()
+            .is_some_and(|number| number != 0.0 && !number.is_nan()),
         Value::String(text) => !text.is_empty(),
         Value::Array(_) | Value::Object(_) => true,
     }

@@ -16,7 +16,16 @@ pub struct PackageKey(pub String);
 pub(super) fn expand_path(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
     let text: String = text
         .chars()
-        .map(|c| if matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}') { ' ' } else { c })
+        .map(|c| {
+            if matches!(
+                c,
+                '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+            ) {
+                ' '
+            } else {
+                c
+            }
+        })
         .collect();
     let text = text.strip_prefix("file://").unwrap_or(&text);
     let path = match (text.strip_prefix('~'), home) {
@@ -50,7 +59,10 @@ pub fn canonical(file: &Path) -> std::io::Result<PathBuf> {
 
 /// File name without its last extension; the directory's name for `index.*` (§2.4).
 pub fn derived_name(file: &Path) -> String {
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = file
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     if stem == "index"
         && let Some(parent) = file.parent().and_then(Path::file_name)
     {
@@ -65,7 +77,16 @@ pub fn file_url(path: &Path) -> String {
     let mut url = String::from("file://");
     for byte in path.to_string_lossy().bytes() {
         match byte {
-            b'/' | b'-' | b'_' | b'.' | b'~' | b'@' | b'+' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => url.push(byte as char),
+            b'/'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'~'
+            | b'@'
+            | b'+'
+            | b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9' => url.push(byte as char),
             other => {
                 // Writing to a String cannot fail.
                 let _ = write!(url, "%{other:02X}");
@@ -88,12 +109,30 @@ impl Grouping {
     pub(super) fn from_settings<'v>(layers: impl Iterator<Item = &'v Value>) -> Self {
         let mut grouping = Self::default();
         for values in layers {
-            for (realm, members) in values.get("realms").and_then(Value::as_object).into_iter().flatten() {
-                for member in members.as_array().into_iter().flatten().filter_map(Value::as_str) {
-                    grouping.realms.entry(member.to_string()).or_insert_with(|| realm.clone());
+            for (realm, members) in values
+                .get("realms")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                for member in members
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                {
+                    grouping
+                        .realms
+                        .entry(member.to_string())
+                        .or_insert_with(|| realm.clone());
                 }
             }
-            for (name, profile) in values.get("profiles").and_then(Value::as_object).into_iter().flatten() {
+            for (name, profile) in values
+                .get("profiles")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
                 if let Some(profile) = profile.as_str().and_then(Profile::parse) {
                     grouping.profiles.entry(name.clone()).or_insert(profile);
                 }
@@ -107,24 +146,41 @@ impl Grouping {
     /// A package is the nearest directory whose `package.json` declares extensions, at or above the file but
     /// not above the directory that listed it; else the sub-directory of the scanned directory; else the file
     /// alone. A project's own `package.json` therefore never merges its extensions into one isolate.
-    pub(super) fn package_of(&self, file: &Path, entry: &Path, listed_in: Option<&Path>) -> (PackageKey, PathBuf) {
+    pub(super) fn package_of(
+        &self,
+        file: &Path,
+        entry: &Path,
+        listed_in: Option<&Path>,
+    ) -> (PackageKey, PathBuf) {
         let start = entry.parent().unwrap_or(entry);
         let lone = |root: &Path| (self.key(None, entry, file), root.to_path_buf());
         for directory in start.ancestors() {
             if let Some(manifest) = read_manifest(directory) {
-                if manifest.declares_extensions || directory.parent().is_some_and(is_in_node_modules) {
-                    return (self.key(manifest.name.as_deref(), directory, file), directory.to_path_buf());
+                if manifest.declares_extensions
+                    || directory.parent().is_some_and(is_in_node_modules)
+                {
+                    return (
+                        self.key(manifest.name.as_deref(), directory, file),
+                        directory.to_path_buf(),
+                    );
                 }
                 // A plain package.json between the file and its listing directory still marks a package; one
                 // above that is the project's own.
                 if listed_in.is_some_and(|listed| {
-                    canonical(listed).is_ok_and(|listed| directory.starts_with(&listed) && directory != listed)
+                    canonical(listed)
+                        .is_ok_and(|listed| directory.starts_with(&listed) && directory != listed)
                 }) {
-                    return (self.key(manifest.name.as_deref(), directory, file), directory.to_path_buf());
+                    return (
+                        self.key(manifest.name.as_deref(), directory, file),
+                        directory.to_path_buf(),
+                    );
                 }
                 break;
             }
-            if directory.file_name().is_some_and(|name| name == "node_modules") {
+            if directory
+                .file_name()
+                .is_some_and(|name| name == "node_modules")
+            {
                 break;
             }
         }
@@ -162,10 +218,16 @@ impl Grouping {
 }
 
 fn is_in_node_modules(parent: &Path) -> bool {
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = |path: &Path| {
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
     match name(parent) {
         Some(dir) if dir == "node_modules" => true,
-        Some(dir) if dir.starts_with('@') => parent.parent().and_then(name).is_some_and(|dir| dir == "node_modules"),
+        Some(dir) if dir.starts_with('@') => parent
+            .parent()
+            .and_then(name)
+            .is_some_and(|dir| dir == "node_modules"),
         _ => false,
     }
 }

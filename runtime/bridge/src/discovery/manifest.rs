@@ -8,8 +8,12 @@ use super::profile::Profile;
 use super::selectors;
 
 /// Manifest keys in the order they are tried: the host's own, then xcsh, omp, pi.
-const KEYS: [(&str, Option<Profile>); 4] =
-    [("pier", None), ("xcsh", Some(Profile::Xcsh)), ("omp", Some(Profile::Xcsh)), ("pi", Some(Profile::Pi))];
+const KEYS: [(&str, Option<Profile>); 4] = [
+    ("pier", None),
+    ("xcsh", Some(Profile::Xcsh)),
+    ("omp", Some(Profile::Xcsh)),
+    ("pi", Some(Profile::Pi)),
+];
 
 /// Larger manifests are not read: nothing real comes close.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -36,7 +40,13 @@ pub fn read_manifest(directory: &Path) -> Option<Manifest> {
     let text = std::fs::read_to_string(&file).ok()?;
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
     let object = value.as_object()?;
-    let mut manifest = Manifest { name: object.get("name").and_then(Value::as_str).map(str::to_string), ..Manifest::default() };
+    let mut manifest = Manifest {
+        name: object
+            .get("name")
+            .and_then(Value::as_str)
+            .map(str::to_string),
+        ..Manifest::default()
+    };
     for (key, profile) in KEYS {
         if let Some(section @ Value::Object(_)) = object.get(key) {
             manifest.declares_extensions = !listed(section).is_empty();
@@ -52,7 +62,11 @@ pub fn read_manifest(directory: &Path) -> Option<Manifest> {
 fn listed(section: &Value) -> Vec<String> {
     match section.get("extensions") {
         Some(Value::String(one)) => vec![one.clone()],
-        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).map(str::to_string).collect(),
+        Some(Value::Array(many)) => many
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_string)
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -65,14 +79,20 @@ impl Manifest {
         if words.is_empty() {
             return None;
         }
-        let resolved = selectors::resolve(&words, |text| super::entry::expand_path(text, directory, None));
+        let resolved = selectors::resolve(&words, |text| {
+            super::entry::expand_path(text, directory, None)
+        });
         let mut files = Vec::new();
         for path in resolved.paths {
             // A manifest reaches only into its own package.
             if !path.starts_with(directory) {
                 continue;
             }
-            let file = if path.is_dir() { super::scan::index_of(&path) } else { Some(path) };
+            let file = if path.is_dir() {
+                super::scan::index_of(&path)
+            } else {
+                Some(path)
+            };
             if let Some(file) = file
                 && file.is_file()
                 && !resolved.excludes.matches(&file)

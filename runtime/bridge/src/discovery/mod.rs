@@ -41,6 +41,26 @@ impl Scope {
     }
 }
 
+/// Which convention the module of a file follows (`spec/extension-loading.md` §8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Surface {
+    /// An extension factory.
+    #[default]
+    Extension,
+    /// A custom tool factory of the xcsh family, found in a `tools` directory.
+    Tool,
+}
+
+impl Surface {
+    /// Its wire name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extension => "extension",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 /// One entry file to load.
 #[derive(Debug, Clone)]
 pub struct DiscoveredExtension {
@@ -60,6 +80,8 @@ pub struct DiscoveredExtension {
     pub source: String,
     /// Whether it belongs to an installed package.
     pub from_package: bool,
+    /// Which convention its module follows.
+    pub surface: Surface,
 }
 
 /// A path that could not become an extension.
@@ -127,21 +149,39 @@ impl DiscoveryOptions {
     /// The directories of all three families. Other families' user directories count only while the agent
     /// directory is the default one: who redirects it wants exactly that directory.
     pub fn standard(cwd: PathBuf, agent_dir: PathBuf, home: Option<PathBuf>) -> Self {
-        let mut user_dirs = vec![UserDir { path: agent_dir.clone(), profile: Profile::Pi }];
+        let mut user_dirs = vec![UserDir {
+            path: agent_dir.clone(),
+            profile: Profile::Pi,
+        }];
         if let Some(home) = &home
             && agent_dir == home.join(".pi/agent")
         {
-            for (dir, profile) in [(".xcsh/agent", Profile::Xcsh), (".omp/agent", Profile::Xcsh)] {
-                user_dirs.push(UserDir { path: home.join(dir), profile });
+            for (dir, profile) in [
+                (".xcsh/agent", Profile::Xcsh),
+                (".omp/agent", Profile::Xcsh),
+            ] {
+                user_dirs.push(UserDir {
+                    path: home.join(dir),
+                    profile,
+                });
             }
         }
         Self {
             cwd,
             home,
             project_dirs: vec![
-                ConfigDir { name: ".pi".into(), profile: Profile::Pi },
-                ConfigDir { name: ".xcsh".into(), profile: Profile::Xcsh },
-                ConfigDir { name: ".omp".into(), profile: Profile::Xcsh },
+                ConfigDir {
+                    name: ".pi".into(),
+                    profile: Profile::Pi,
+                },
+                ConfigDir {
+                    name: ".xcsh".into(),
+                    profile: Profile::Xcsh,
+                },
+                ConfigDir {
+                    name: ".omp".into(),
+                    profile: Profile::Xcsh,
+                },
             ],
             user_dirs,
             explicit: Vec::new(),
@@ -174,7 +214,9 @@ pub struct Discovery {
 impl Discovery {
     /// Whether anything found needs project trust.
     pub fn has_project_extensions(&self) -> bool {
-        self.extensions.iter().any(|extension| extension.scope == Scope::Project)
+        self.extensions
+            .iter()
+            .any(|extension| extension.scope == Scope::Project)
     }
 }
 
@@ -187,6 +229,9 @@ pub fn discover(options: &DiscoveryOptions) -> Discovery {
         collector.packages();
     }
     collector.explicit();
+    if !options.no_discovery {
+        collector.custom_tools();
+    }
     collector.found
 }
 
@@ -204,26 +249,46 @@ impl<'a> Collector<'a> {
         let mut disabled = HashSet::new();
         for layer in &options.settings {
             for id in strings(&layer.values, "disabledExtensions") {
-                disabled.insert(id.strip_prefix("extension-module:").unwrap_or(id).to_string());
+                disabled.insert(
+                    id.strip_prefix("extension-module:")
+                        .unwrap_or(id)
+                        .to_string(),
+                );
             }
         }
-        let grouping = entry::Grouping::from_settings(options.settings.iter().map(|layer| &layer.values));
-        Self { options, found: Discovery::default(), seen: HashSet::new(), names: HashSet::new(), disabled, grouping }
+        let grouping =
+            entry::Grouping::from_settings(options.settings.iter().map(|layer| &layer.values));
+        Self {
+            options,
+            found: Discovery::default(),
+            seen: HashSet::new(),
+            names: HashSet::new(),
+            disabled,
+            grouping,
+        }
     }
 
     /// §2 source 1: project directories before user directories; shadowed by name.
     fn native_directories(&mut self) {
         let options = self.options;
-        let project = options
-            .project_dirs
+        let project = options.project_dirs.iter().map(|dir| {
+            (
+                options.cwd.join(&dir.name).join("extensions"),
+                Scope::Project,
+                dir.profile,
+            )
+        });
+        let user = options
+            .user_dirs
             .iter()
-            .map(|dir| (options.cwd.join(&dir.name).join("extensions"), Scope::Project, dir.profile));
-        let user =
-            options.user_dirs.iter().map(|dir| (dir.path.join("extensions"), Scope::User, dir.profile));
+            .map(|dir| (dir.path.join("extensions"), Scope::User, dir.profile));
         for (directory, scope, profile) in project.chain(user).collect::<Vec<_>>() {
             // A home directory used as working directory shows the same directory twice; the user's claim is the
             // one that needs no trust.
-            let is_users = options.user_dirs.iter().any(|dir| dir.path.join("extensions") == directory);
+            let is_users = options
+                .user_dirs
+                .iter()
+                .any(|dir| dir.path.join("extensions") == directory);
             let scope = if is_users { Scope::User } else { scope };
             for file in scan::native_scan(&directory) {
                 let name = derived_name(&file);
@@ -231,7 +296,16 @@ impl<'a> Collector<'a> {
                     continue;
                 }
                 self.names.insert(name);
-                self.add(&file, Some(&directory), Origin { scope, profile, source: "auto".into(), from_package: false });
+                self.add(
+                    &file,
+                    Some(&directory),
+                    Origin {
+                        scope,
+                        profile,
+                        source: "auto".into(),
+                        from_package: false,
+                    },
+                );
             }
         }
     }
@@ -239,7 +313,9 @@ impl<'a> Collector<'a> {
     /// The `extensions` array of each settings file: paths, globs, `!pattern`, `+path`, `-path`.
     fn settings_entries(&mut self) {
         for layer in &self.options.settings {
-            let Some(list) = layer.values.get("extensions") else { continue };
+            let Some(list) = layer.values.get("extensions") else {
+                continue;
+            };
             let Some(list) = list.as_array() else {
                 self.found.warnings.push(format!(
                     "{}: \"extensions\" must be an array of strings",
@@ -251,15 +327,19 @@ impl<'a> Collector<'a> {
             for value in list {
                 match value.as_str() {
                     Some(text) => words.push(text.to_string()),
-                    None => self
-                        .found
-                        .warnings
-                        .push(format!("Invalid extension path in {}: {value}", layer.file.display())),
+                    None => self.found.warnings.push(format!(
+                        "Invalid extension path in {}: {value}",
+                        layer.file.display()
+                    )),
                 }
             }
-            let resolved = selectors::resolve(&words, |text| self.options.expand(text, &layer.base));
+            let resolved =
+                selectors::resolve(&words, |text| self.options.expand(text, &layer.base));
             for pattern in resolved.bad {
-                self.found.warnings.push(format!("{}: invalid pattern \"{pattern}\"", layer.file.display()));
+                self.found.warnings.push(format!(
+                    "{}: invalid pattern \"{pattern}\"",
+                    layer.file.display()
+                ));
             }
             // Exclusions also apply to what the directories of the same level gave.
             let scope = layer.scope;
@@ -268,11 +348,16 @@ impl<'a> Collector<'a> {
                 .extensions
                 .retain(|extension| extension.scope != scope || !excluded.matches(&extension.path));
             for path in resolved.paths {
-                let origin =
-                    Origin { scope, profile: layer.profile, source: "settings".into(), from_package: false };
+                let origin = Origin {
+                    scope,
+                    profile: layer.profile,
+                    source: "settings".into(),
+                    from_package: false,
+                };
                 if path.is_dir() {
                     for file in scan::configured_directory(&path) {
-                        if !self.disabled.contains(&derived_name(&file)) && !excluded.matches(&file) {
+                        if !self.disabled.contains(&derived_name(&file)) && !excluded.matches(&file)
+                        {
                             self.add(&file, Some(&path), origin.clone());
                         }
                     }
@@ -281,7 +366,9 @@ impl<'a> Collector<'a> {
                         self.add(&path, None, origin);
                     }
                 } else {
-                    self.found.warnings.push(format!("Extension path not found: {}", path.display()));
+                    self.found
+                        .warnings
+                        .push(format!("Extension path not found: {}", path.display()));
                 }
             }
         }
@@ -310,21 +397,38 @@ impl<'a> Collector<'a> {
     /// `-e`: never filtered, never dropped silently.
     fn explicit(&mut self) {
         for word in &self.options.explicit {
-            let origin =
-                Origin { scope: Scope::Temporary, profile: Profile::Xcsh, source: "cli".into(), from_package: false };
+            let origin = Origin {
+                scope: Scope::Temporary,
+                profile: Profile::Xcsh,
+                source: "cli".into(),
+                from_package: false,
+            };
             if let Some(name) = word.strip_prefix("builtin:") {
-                self.problem(word, format!("There is no built-in extension named \"{name}\""));
+                self.problem(
+                    word,
+                    format!("There is no built-in extension named \"{name}\""),
+                );
                 continue;
             }
             if packages::is_package_source(word) {
                 match packages::locate_one(self.options, word) {
                     Ok((root, files)) if !files.is_empty() => {
                         for file in files {
-                            self.add(&file, Some(&root), Origin { from_package: true, ..origin.clone() });
+                            self.add(
+                                &file,
+                                Some(&root),
+                                Origin {
+                                    from_package: true,
+                                    ..origin.clone()
+                                },
+                            );
                         }
                     }
                     Ok((root, _)) => {
-                        self.problem(word, format!("No extension entry found in {}", root.display()));
+                        self.problem(
+                            word,
+                            format!("No extension entry found in {}", root.display()),
+                        );
                     }
                     Err(reason) => self.problem(word, reason),
                 }
@@ -334,7 +438,10 @@ impl<'a> Collector<'a> {
             if path.is_dir() {
                 let files = scan::configured_directory(&path);
                 if files.is_empty() {
-                    self.problem(&path.display().to_string(), "No extension entry found in this directory".into());
+                    self.problem(
+                        &path.display().to_string(),
+                        "No extension entry found in this directory".into(),
+                    );
                 }
                 for file in files {
                     self.add(&file, Some(&path), origin.clone());
@@ -348,8 +455,41 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Custom tools of the xcsh family (§8.2), last in the order.
+    fn custom_tools(&mut self) {
+        let options = self.options;
+        let project = options
+            .project_dirs
+            .iter()
+            .filter(|dir| dir.profile == Profile::Xcsh)
+            .map(|dir| (options.cwd.join(&dir.name).join("tools"), Scope::Project));
+        let user = options
+            .user_dirs
+            .iter()
+            .filter(|dir| dir.profile == Profile::Xcsh)
+            .map(|dir| (dir.path.join("tools"), Scope::User));
+        for (directory, scope) in user.chain(project).collect::<Vec<_>>() {
+            for file in scan::native_scan(&directory) {
+                let origin = Origin {
+                    scope,
+                    profile: Profile::Xcsh,
+                    source: "auto".into(),
+                    from_package: false,
+                };
+                let before = self.found.extensions.len();
+                self.add(&file, Some(&directory), origin);
+                if let Some(added) = self.found.extensions.get_mut(before) {
+                    added.surface = Surface::Tool;
+                }
+            }
+        }
+    }
+
     fn problem(&mut self, path: &str, reason: String) {
-        self.found.problems.push(LoadProblem { path: path.to_string(), reason });
+        self.found.problems.push(LoadProblem {
+            path: path.to_string(),
+            reason,
+        });
     }
 
     fn add(&mut self, file: &Path, directory: Option<&Path>, origin: Origin) {
@@ -357,7 +497,10 @@ impl<'a> Collector<'a> {
             Ok(entry) => entry,
             Err(error) => {
                 let shown = file.display().to_string();
-                self.problem(&shown, format!("Failed to load extension: cannot read {shown}: {error}"));
+                self.problem(
+                    &shown,
+                    format!("Failed to load extension: cannot read {shown}: {error}"),
+                );
                 return;
             }
         };
@@ -382,6 +525,7 @@ impl<'a> Collector<'a> {
             scope: origin.scope,
             source: origin.source,
             from_package: origin.from_package,
+            surface: Surface::Extension,
         });
     }
 
@@ -389,7 +533,11 @@ impl<'a> Collector<'a> {
     fn directory_profile(&self, file: &Path) -> Option<Profile> {
         file.ancestors().skip(1).find_map(|directory| {
             let name = directory.file_name()?.to_str()?;
-            self.options.project_dirs.iter().find(|dir| dir.name == name).map(|dir| dir.profile)
+            self.options
+                .project_dirs
+                .iter()
+                .find(|dir| dir.name == name)
+                .map(|dir| dir.profile)
         })
     }
 }
@@ -403,7 +551,12 @@ struct Origin {
 }
 
 fn strings<'v>(values: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
-    values.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    values
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 #[cfg(test)]

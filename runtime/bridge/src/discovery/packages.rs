@@ -29,14 +29,20 @@ pub(super) struct LocatedAll {
 
 /// Whether a `-e` word names a package rather than a path.
 pub(super) fn is_package_source(word: &str) -> bool {
-    ["npm:", "git:", "https://", "http://", "ssh://", "git@"].iter().any(|prefix| word.starts_with(prefix))
+    ["npm:", "git:", "https://", "http://", "ssh://", "git@"]
+        .iter()
+        .any(|prefix| word.starts_with(prefix))
 }
 
 /// Finds one package given on the command line.
-pub(super) fn locate_one(options: &DiscoveryOptions, word: &str) -> Result<(PathBuf, Vec<PathBuf>), String> {
+pub(super) fn locate_one(
+    options: &DiscoveryOptions,
+    word: &str,
+) -> Result<(PathBuf, Vec<PathBuf>), String> {
     let bases = bases(options, Scope::Temporary);
-    let root = find(word, &bases, &options.cwd)
-        .ok_or_else(|| format!("Extension package \"{word}\" is not installed; install it into node_modules first"))?;
+    let root = find(word, &bases, &options.cwd).ok_or_else(|| {
+        format!("Extension package \"{word}\" is not installed; install it into node_modules first")
+    })?;
     let files = extension_files(&root, None);
     Ok((root, files))
 }
@@ -47,15 +53,25 @@ pub(super) fn locate(options: &DiscoveryOptions) -> LocatedAll {
     let mut out = LocatedAll::default();
     let mut identities = HashSet::new();
     for layer in &options.settings {
-        let Some(list) = layer.values.get("packages") else { continue };
+        let Some(list) = layer.values.get("packages") else {
+            continue;
+        };
         let Some(list) = list.as_array() else {
-            out.warnings.push(format!("{}: \"packages\" must be an array", layer.file.display()));
+            out.warnings.push(format!(
+                "{}: \"packages\" must be an array",
+                layer.file.display()
+            ));
             continue;
         };
         for item in list {
-            let source = item.as_str().or_else(|| item.get("source").and_then(Value::as_str));
+            let source = item
+                .as_str()
+                .or_else(|| item.get("source").and_then(Value::as_str));
             let Some(source) = source else {
-                out.warnings.push(format!("Invalid package in {}: {item}", layer.file.display()));
+                out.warnings.push(format!(
+                    "Invalid package in {}: {item}",
+                    layer.file.display()
+                ));
                 continue;
             };
             let only_filters = item.get("autoload") == Some(&Value::Bool(false));
@@ -69,14 +85,28 @@ pub(super) fn locate(options: &DiscoveryOptions) -> LocatedAll {
                 Some(options.expand(source, &layer.base)).filter(|path| path.exists())
             };
             let Some(root) = root else {
-                out.warnings.push(format!("Package \"{source}\" is not installed; skipped"));
+                out.warnings
+                    .push(format!("Package \"{source}\" is not installed; skipped"));
                 continue;
             };
-            let filter = item.get("extensions").and_then(Value::as_array).map(|words| {
-                words.iter().filter_map(Value::as_str).map(str::to_string).collect::<Vec<_>>()
-            });
+            let filter = item
+                .get("extensions")
+                .and_then(Value::as_array)
+                .map(|words| {
+                    words
+                        .iter()
+                        .filter_map(Value::as_str)
+                        .map(str::to_string)
+                        .collect::<Vec<_>>()
+                });
             let files = extension_files(&root, filter.as_deref());
-            out.packages.push(Located { root, files, scope: layer.scope, profile: layer.profile, source: source.to_string() });
+            out.packages.push(Located {
+                root,
+                files,
+                scope: layer.scope,
+                profile: layer.profile,
+                source: source.to_string(),
+            });
         }
     }
     plugins(options, &mut out);
@@ -95,7 +125,8 @@ fn extension_files(root: &Path, filter: Option<&[String]>) -> Vec<PathBuf> {
         None => super::scan::index_of(root).into_iter().collect(),
     };
     if let Some(words) = filter {
-        let resolved = selectors::resolve(words, |text| super::entry::expand_path(text, root, None));
+        let resolved =
+            selectors::resolve(words, |text| super::entry::expand_path(text, root, None));
         let has_includes = words.iter().any(|word| !word.starts_with(['!', '-', '+']));
         if words.is_empty() {
             files.clear();
@@ -114,7 +145,10 @@ fn extension_files(root: &Path, filter: Option<&[String]>) -> Vec<PathBuf> {
 
 /// Directories that managed packages live in, for a level.
 fn bases(options: &DiscoveryOptions, scope: Scope) -> Vec<PathBuf> {
-    let project = options.project_dirs.iter().map(|dir| options.cwd.join(&dir.name));
+    let project = options
+        .project_dirs
+        .iter()
+        .map(|dir| options.cwd.join(&dir.name));
     let user = options.user_dirs.iter().map(|dir| dir.path.clone());
     match scope {
         Scope::User => user.collect(),
@@ -126,12 +160,22 @@ fn bases(options: &DiscoveryOptions, scope: Scope) -> Vec<PathBuf> {
 fn find(source: &str, bases: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
     if let Some(spec) = source.strip_prefix("npm:") {
         let name = npm_name(spec);
-        let managed = bases.iter().flat_map(|base| [base.join("npm/node_modules"), base.join("node_modules")]);
-        let local = cwd.ancestors().map(|directory| directory.join("node_modules"));
-        return managed.chain(local).map(|modules| modules.join(name)).find(|path| path.join("package.json").is_file());
+        let managed = bases
+            .iter()
+            .flat_map(|base| [base.join("npm/node_modules"), base.join("node_modules")]);
+        let local = cwd
+            .ancestors()
+            .map(|directory| directory.join("node_modules"));
+        return managed
+            .chain(local)
+            .map(|modules| modules.join(name))
+            .find(|path| path.join("package.json").is_file());
     }
     let place = git_place(source)?;
-    bases.iter().map(|base| base.join("git").join(&place)).find(|path| path.is_dir())
+    bases
+        .iter()
+        .map(|base| base.join("git").join(&place))
+        .find(|path| path.is_dir())
 }
 
 /// `@scope/name@1.2` -> `@scope/name`.
@@ -147,11 +191,16 @@ fn npm_name(spec: &str) -> &str {
 fn git_place(source: &str) -> Option<PathBuf> {
     let rest = source.strip_prefix("git:").unwrap_or(source);
     let rest = rest.split_once("://").map_or(rest, |(_, rest)| rest);
-    let rest = rest.strip_prefix("git@").map(|rest| rest.replacen(':', "/", 1)).unwrap_or_else(|| rest.to_string());
+    let rest = rest
+        .strip_prefix("git@")
+        .map(|rest| rest.replacen(':', "/", 1))
+        .unwrap_or_else(|| rest.to_string());
     let rest = rest.split('#').next().unwrap_or_default();
     let rest = rest.split('@').next().unwrap_or_default();
     let rest = rest.trim_end_matches('/').trim_end_matches(".git");
-    let safe = rest.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    let safe = rest
+        .split('/')
+        .all(|part| !part.is_empty() && part != "." && part != "..");
     (safe && rest.contains('/')).then(|| PathBuf::from(rest))
 }
 
@@ -170,26 +219,54 @@ fn identity(source: &str, base: &Path) -> String {
 
 /// Plugins of the X family: dependencies of `<user dir>/../plugins/package.json` that carry a manifest.
 fn plugins(options: &DiscoveryOptions, out: &mut LocatedAll) {
-    for dir in options.user_dirs.iter().filter(|dir| dir.profile == Profile::Xcsh) {
-        let Some(home) = dir.path.parent().map(|parent| parent.join("plugins")) else { continue };
-        let Ok(text) = std::fs::read_to_string(home.join("package.json")) else { continue };
+    for dir in options
+        .user_dirs
+        .iter()
+        .filter(|dir| dir.profile == Profile::Xcsh)
+    {
+        let Some(home) = dir.path.parent().map(|parent| parent.join("plugins")) else {
+            continue;
+        };
+        let Ok(text) = std::fs::read_to_string(home.join("package.json")) else {
+            continue;
+        };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            out.warnings.push(format!("{} is not valid JSON", home.join("package.json").display()));
+            out.warnings.push(format!(
+                "{} is not valid JSON",
+                home.join("package.json").display()
+            ));
             continue;
         };
         let lock = std::fs::read_to_string(home.join("xcsh-plugins.lock.json"))
             .ok()
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
             .unwrap_or_default();
-        for name in value.get("dependencies").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name) {
-            let state = lock.get("plugins").and_then(|plugins| plugins.get(name)).or_else(|| lock.get(name));
+        for name in value
+            .get("dependencies")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name)
+        {
+            let state = lock
+                .get("plugins")
+                .and_then(|plugins| plugins.get(name))
+                .or_else(|| lock.get(name));
             if state.and_then(|state| state.get("enabled")) == Some(&Value::Bool(false)) {
                 continue;
             }
             let root = home.join("node_modules").join(name);
-            let Some(manifest) = read_manifest(&root) else { continue };
+            let Some(manifest) = read_manifest(&root) else {
+                continue;
+            };
             if let Some(files) = manifest.entries(&root) {
-                out.packages.push(Located { root, files, scope: Scope::User, profile: dir.profile, source: format!("plugin:{name}") });
+                out.packages.push(Located {
+                    root,
+                    files,
+                    scope: Scope::User,
+                    profile: dir.profile,
+                    source: format!("plugin:{name}"),
+                });
             }
         }
     }

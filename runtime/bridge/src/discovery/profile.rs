@@ -53,7 +53,9 @@ pub fn profile_from_sources(entry: &Path) -> Option<Profile> {
         if seen.len() >= MAX_FILES || !seen.insert(file.clone()) {
             continue;
         }
-        let Ok(bytes) = std::fs::read(&file) else { continue };
+        let Ok(bytes) = std::fs::read(&file) else {
+            continue;
+        };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES)]);
         let directory = file.parent().unwrap_or(&file);
         for capture in pattern.captures_iter(&text) {

@@ -9,7 +9,10 @@ const SCANNED: [&str; 2] = ["ts", "js"];
 
 /// `index.ts`, else `index.js`, of a directory.
 pub(super) fn index_of(directory: &Path) -> Option<PathBuf> {
-    ["index.ts", "index.js"].iter().map(|name| directory.join(name)).find(|file| file.is_file())
+    ["index.ts", "index.js"]
+        .iter()
+        .map(|name| directory.join(name))
+        .find(|file| file.is_file())
 }
 
 /// Scan of an `extensions` directory: hidden and git-ignored files left out; files first, then packages, then
@@ -53,7 +56,9 @@ pub(super) fn configured_directory(directory: &Path) -> Vec<PathBuf> {
     if let Some(entries) = single_package(directory) {
         return entries;
     }
-    let Ok(items) = std::fs::read_dir(directory) else { return Vec::new() };
+    let Ok(items) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
     let mut paths: Vec<PathBuf> = items.flatten().map(|item| item.path()).collect();
     paths.sort();
     let mut files = Vec::new();
@@ -81,6 +86,12 @@ fn single_package(directory: &Path) -> Option<Vec<PathBuf>> {
 }
 
 fn is_scanned(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    !name.ends_with(".d.ts") && path.extension().is_some_and(|suffix| SCANNED.iter().any(|known| suffix == *known))
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    !name.ends_with(".d.ts")
+        && path
+            .extension()
+            .is_some_and(|suffix| SCANNED.iter().any(|known| suffix == *known))
 }

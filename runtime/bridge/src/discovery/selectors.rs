@@ -18,8 +18,13 @@ impl Excludes {
         if self.forced.iter().any(|forced| forced == path) {
             return false;
         }
-        self.exact.iter().any(|exact| path == exact || path.starts_with(exact))
-            || self.globs.as_ref().is_some_and(|globs| globs.is_match(path))
+        self.exact
+            .iter()
+            .any(|exact| path == exact || path.starts_with(exact))
+            || self
+                .globs
+                .as_ref()
+                .is_some_and(|globs| globs.is_match(path))
     }
 }
 
@@ -48,7 +53,10 @@ pub(super) fn resolve(words: &[String], absolute: impl Fn(&str) -> PathBuf) -> R
             continue;
         }
         // Built-in extensions are chosen elsewhere; here they are neither a path nor a mistake.
-        if word.trim_start_matches(['+', '-', '!']).starts_with("builtin:") {
+        if word
+            .trim_start_matches(['+', '-', '!'])
+            .starts_with("builtin:")
+        {
             continue;
         }
         if let Some(pattern) = word.strip_prefix('!') {
@@ -83,9 +91,15 @@ pub(super) fn resolve(words: &[String], absolute: impl Fn(&str) -> PathBuf) -> R
 /// Expands a glob over the files below its fixed part. Bounded: `node_modules` is not entered and at most
 /// eight levels are looked at.
 fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
-    let matcher = globset::GlobBuilder::new(&pattern.to_string_lossy()).literal_separator(true).build().ok()?.compile_matcher();
-    let fixed: PathBuf =
-        pattern.components().take_while(|part| !is_glob(&part.as_os_str().to_string_lossy())).collect();
+    let matcher = globset::GlobBuilder::new(&pattern.to_string_lossy())
+        .literal_separator(true)
+        .build()
+        .ok()?
+        .compile_matcher();
+    let fixed: PathBuf = pattern
+        .components()
+        .take_while(|part| !is_glob(&part.as_os_str().to_string_lossy()))
+        .collect();
     let walk = ignore::WalkBuilder::new(&fixed)
         .max_depth(Some(8))
         .standard_filters(false)
@@ -93,5 +107,10 @@ fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
         .filter_entry(|item| item.file_name() != "node_modules")
         .sort_by_file_name(std::cmp::Ord::cmp)
         .build();
-    Some(walk.flatten().filter(|item| matcher.is_match(item.path())).map(ignore::DirEntry::into_path).collect())
+    Some(
+        walk.flatten()
+            .filter(|item| matcher.is_match(item.path()))
+            .map(ignore::DirEntry::into_path)
+            .collect(),
+    )
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use pier_agent::hooks::{
-    BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome, BeforeForkEvent,
-    BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent, BeforeTreeOutcome, BoundaryOutcome,
-    CompactingEvent, CompactingOutcome, DiscoveredResources, ExtensionHooks, ForkPosition, HookEvent, HookFailure,
-    InputEvent, InputOutcome, Notification, SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome,
-    ToolResultEvent, ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
+    BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome,
+    BeforeForkEvent, BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent,
+    BeforeTreeOutcome, BoundaryOutcome, CompactingEvent, CompactingOutcome, DiscoveredResources,
+    ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent, InputOutcome, Notification,
+    SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome, ToolResultEvent,
+    ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
 };
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::Message;
@@ -29,15 +30,24 @@ pub struct BridgeHooks {
 impl ExtensionHost {
     /// What the agent calls. One object serves any number of reloads.
     pub fn hooks(&self) -> Arc<dyn ExtensionHooks> {
-        Arc::new(BridgeHooks { shared: self.shared.clone() })
+        Arc::new(BridgeHooks {
+            shared: self.shared.clone(),
+        })
     }
 }
 
 /// Names that one hook event stands for; the first names the rule.
 fn names(event: HookEvent) -> &'static [&'static str] {
     match event {
-        HookEvent::SessionBeforeFork | HookEvent::SessionBeforeBranch => &["session_before_fork", "session_before_branch"],
-        HookEvent::SessionStart => &["session_start", "session_switch", "session_branch", "session_fork"],
+        HookEvent::SessionBeforeFork | HookEvent::SessionBeforeBranch => {
+            &["session_before_fork", "session_before_branch"]
+        }
+        HookEvent::SessionStart => &[
+            "session_start",
+            "session_switch",
+            "session_branch",
+            "session_fork",
+        ],
         other => single(other),
     }
 }
@@ -45,14 +55,27 @@ fn names(event: HookEvent) -> &'static [&'static str] {
 fn single(event: HookEvent) -> &'static [&'static str] {
     // `as_str` is static; a one-element static slice per variant needs a table.
     static TABLE: std::sync::LazyLock<Vec<(HookEvent, [&'static str; 1])>> =
-        std::sync::LazyLock::new(|| HookEvent::ALL.iter().map(|event| (*event, [event.as_str()])).collect());
-    TABLE.iter().find(|(known, _)| *known == event).map_or(&[], |(_, name)| name.as_slice())
+        std::sync::LazyLock::new(|| {
+            HookEvent::ALL
+                .iter()
+                .map(|event| (*event, [event.as_str()]))
+                .collect()
+        });
+    TABLE
+        .iter()
+        .find(|(known, _)| *known == event)
+        .map_or(&[], |(_, name)| name.as_slice())
 }
 
 const FORK: &[&str] = &["session_before_fork", "session_before_branch"];
 
 impl BridgeHooks {
-    async fn run<C: combine::Combiner>(&self, names: &[&str], combiner: &mut C, circumstances: Circumstances) {
+    async fn run<C: combine::Combiner>(
+        &self,
+        names: &[&str],
+        combiner: &mut C,
+        circumstances: Circumstances,
+    ) {
         // Rows that refuse are handled by the two methods that guard something.
         let _ = self.shared.dispatch(names, combiner, circumstances).await;
     }
@@ -64,25 +87,43 @@ impl BridgeHooks {
     async fn boundary(&self, name: &'static str, map: Map<String, Value>) -> BoundaryOutcome {
         let mut rule = combine::Boundary::new(map);
         self.run(&[name], &mut rule, Circumstances::in_run()).await;
-        let Some((entries, continue_run)) = rule.into_outcome() else { return BoundaryOutcome::default() };
+        let Some((entries, continue_run)) = rule.into_outcome() else {
+            return BoundaryOutcome::default();
+        };
         match payload::drafts(entries, payload::now_ms()) {
-            Ok(entries) => BoundaryOutcome { entries, continue_run },
+            Ok(entries) => BoundaryOutcome {
+                entries,
+                continue_run,
+            },
             Err(problem) => {
-                self.complain(name, "<boundary>", format!("{problem}; nothing was written"));
+                self.complain(
+                    name,
+                    "<boundary>",
+                    format!("{problem}; nothing was written"),
+                );
                 BoundaryOutcome::default()
             }
         }
     }
 
-    async fn messages(&self, name: &'static str, messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+    async fn messages(
+        &self,
+        name: &'static str,
+        messages: &[Arc<Message>],
+    ) -> Option<Vec<Arc<Message>>> {
         let mut rule = combine::ContextMessages::new(event(json!({"messages": messages})));
         self.run(&[name], &mut rule, Circumstances::in_run()).await;
         let changed = rule.into_messages()?;
-        let parsed: Result<Vec<Message>, _> = changed.into_iter().map(serde_json::from_value).collect();
+        let parsed: Result<Vec<Message>, _> =
+            changed.into_iter().map(serde_json::from_value).collect();
         match parsed {
             Ok(messages) => Some(messages.into_iter().map(Arc::new).collect()),
             Err(problem) => {
-                self.complain(name, "<runtime>", format!("the returned messages are not messages: {problem}"));
+                self.complain(
+                    name,
+                    "<runtime>",
+                    format!("the returned messages are not messages: {problem}"),
+                );
                 None
             }
         }
@@ -96,14 +137,19 @@ impl ExtensionHooks for BridgeHooks {
     }
 
     async fn input(&self, input: InputEvent) -> InputOutcome {
-        let images = if input.images.is_empty() { Value::Null } else { tagged_images(&input.images) };
+        let images = if input.images.is_empty() {
+            Value::Null
+        } else {
+            tagged_images(&input.images)
+        };
         let mut rule = combine::Input::new(payload::object(json!({
             "text": input.text,
             "images": images,
             "source": input.source.as_str(),
             "streamingBehavior": input.streaming_behavior.map(|behavior| behavior.as_str()),
         })));
-        self.run(&["input"], &mut rule, Circumstances::default()).await;
+        self.run(&["input"], &mut rule, Circumstances::default())
+            .await;
         match rule.outcome() {
             combine::InputOutcome::Handled => InputOutcome::Handled,
             combine::InputOutcome::Continue { text, images } => {
@@ -112,7 +158,11 @@ impl ExtensionHooks for BridgeHooks {
                     Some(value) => match serde_json::from_value(value) {
                         Ok(images) => images,
                         Err(problem) => {
-                            self.complain("input", "<runtime>", format!("the returned images are not images: {problem}"));
+                            self.complain(
+                                "input",
+                                "<runtime>",
+                                format!("the returned images are not images: {problem}"),
+                            );
                             input.images
                         }
                     },
@@ -127,11 +177,18 @@ impl ExtensionHooks for BridgeHooks {
     }
 
     fn is_command(&self, name: &str) -> bool {
-        self.shared.registry.with(|extensions| crate::registry::commands::find(extensions, name)).is_some()
+        self.shared
+            .registry
+            .with(|extensions| crate::registry::commands::find(extensions, name))
+            .is_some()
     }
 
     async fn before_agent_start(&self, start: BeforeAgentStart) -> BeforeAgentStartOutcome {
-        let images = if start.images.is_empty() { Value::Null } else { tagged_images(&start.images) };
+        let images = if start.images.is_empty() {
+            Value::Null
+        } else {
+            tagged_images(&start.images)
+        };
         let mut rule = combine::AgentStart::new(payload::object(json!({
             "prompt": start.prompt,
             "images": images,
@@ -140,7 +197,8 @@ impl ExtensionHooks for BridgeHooks {
             "systemPrompt": start.system_prompt,
             "systemPromptOptions": start.system_prompt_options,
         })));
-        self.run(&["before_agent_start"], &mut rule, Circumstances::in_run()).await;
+        self.run(&["before_agent_start"], &mut rule, Circumstances::in_run())
+            .await;
         let (messages, system_prompt) = rule.into_outcome();
         let now = payload::now_ms();
         let messages = messages
@@ -153,7 +211,10 @@ impl ExtensionHooks for BridgeHooks {
                 }
             })
             .collect();
-        BeforeAgentStartOutcome { messages, system_prompt }
+        BeforeAgentStartOutcome {
+            messages,
+            system_prompt,
+        }
     }
 
     async fn context(&self, messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
@@ -166,13 +227,23 @@ impl ExtensionHooks for BridgeHooks {
 
     async fn before_provider_request(&self, request: &Value) -> Option<Value> {
         let mut rule = combine::ProviderPayload::new(event(json!({"payload": request})));
-        self.run(&["before_provider_request"], &mut rule, Circumstances::in_run()).await;
+        self.run(
+            &["before_provider_request"],
+            &mut rule,
+            Circumstances::in_run(),
+        )
+        .await;
         rule.into_payload()
     }
 
     async fn before_provider_headers(&self, headers: &Value) -> Option<Value> {
         let mut rule = combine::Headers::new(event(json!({"headers": headers})));
-        self.run(&["before_provider_headers"], &mut rule, Circumstances::in_run()).await;
+        self.run(
+            &["before_provider_headers"],
+            &mut rule,
+            Circumstances::in_run(),
+        )
+        .await;
         rule.into_headers().map(Value::Object)
     }
 
@@ -183,19 +254,30 @@ impl ExtensionHooks for BridgeHooks {
             "input": call.input,
             "parentToolCallId": call.parent_tool_call_id,
         })));
-        let refused = self.shared.dispatch(&["tool_call"], &mut rule, Circumstances::in_run()).await;
+        let refused = self
+            .shared
+            .dispatch(&["tool_call"], &mut rule, Circumstances::in_run())
+            .await;
         if let Err(refusal) = refused {
-            let block = ToolBlock { reason: Some(refusal.message), terminate: false };
-            return ToolCallOutcome { input: None, block: Some(block) };
+            let block = ToolBlock {
+                reason: Some(refusal.message),
+                terminate: false,
+            };
+            return ToolCallOutcome {
+                input: None,
+                block: Some(block),
+            };
         }
         let (input, result) = rule.into_outcome();
-        let block = result.filter(|result| result.get("block").is_some_and(truthy)).map(|result| ToolBlock {
-            reason: Some(match result.get("reason") {
-                Some(Value::String(reason)) if !reason.is_empty() => reason.clone(),
-                _ => "Tool execution was blocked by an extension".into(),
-            }),
-            terminate: result.get("terminate").is_some_and(truthy),
-        });
+        let block = result
+            .filter(|result| result.get("block").is_some_and(truthy))
+            .map(|result| ToolBlock {
+                reason: Some(match result.get("reason") {
+                    Some(Value::String(reason)) if !reason.is_empty() => reason.clone(),
+                    _ => "Tool execution was blocked by an extension".into(),
+                }),
+                terminate: result.get("terminate").is_some_and(truthy),
+            });
         ToolCallOutcome { input, block }
     }
 
@@ -213,7 +295,8 @@ impl ExtensionHooks for BridgeHooks {
         }));
         map.entry("input").or_insert_with(|| json!({}));
         let mut rule = combine::ToolResult::new(map);
-        self.run(&["tool_result"], &mut rule, Circumstances::in_run()).await;
+        self.run(&["tool_result"], &mut rule, Circumstances::in_run())
+            .await;
         match crate::tools::result::patch(rule.into_patch()) {
             Ok(patch) => patch,
             Err(problem) => {
@@ -226,7 +309,8 @@ impl ExtensionHooks for BridgeHooks {
     async fn message_end(&self, message: &Arc<Message>) -> Option<Message> {
         self.shared.updates_delivered().await;
         let mut rule = combine::MessageEnd::new(event(json!({"message": &**message})));
-        self.run(&["message_end"], &mut rule, Circumstances::in_run()).await;
+        self.run(&["message_end"], &mut rule, Circumstances::in_run())
+            .await;
         let mut replaced = rule.into_message()?;
         if replaced.get("content").is_none_or(Value::is_null) {
             replaced["content"] = json!([]);
@@ -234,7 +318,11 @@ impl ExtensionHooks for BridgeHooks {
         match serde_json::from_value(replaced) {
             Ok(message) => Some(message),
             Err(problem) => {
-                self.complain("message_end", "<runtime>", format!("the replacement is not a message: {problem}"));
+                self.complain(
+                    "message_end",
+                    "<runtime>",
+                    format!("the replacement is not a message: {problem}"),
+                );
                 None
             }
         }
@@ -264,10 +352,18 @@ impl ExtensionHooks for BridgeHooks {
             "cwd": bash.cwd,
         }));
         let mut rule = combine::FirstResult::new(map, &["result", "operations"]);
-        if let Err(refusal) = self.shared.dispatch(&["user_bash"], &mut rule, Circumstances::default()).await {
-            return Err(HookFailure { message: refusal.message });
+        if let Err(refusal) = self
+            .shared
+            .dispatch(&["user_bash"], &mut rule, Circumstances::default())
+            .await
+        {
+            return Err(HookFailure {
+                message: refusal.message,
+            });
         }
-        let Some((result, from)) = rule.into_result() else { return Ok(UserBashOutcome::Run) };
+        let Some((result, from)) = rule.into_result() else {
+            return Ok(UserBashOutcome::Run);
+        };
         crate::tools::bash::outcome(&self.shared, &from, &result).map_err(|problem| {
             let message = format!("Invalid user_bash handler result: {problem}");
             self.complain("user_bash", &from, message.clone());
@@ -281,12 +377,20 @@ impl ExtensionHooks for BridgeHooks {
             "targetSessionFile": switch.target_session_file,
         }));
         let mut rule = combine::LastResult::new(map);
-        self.run(&["session_before_switch"], &mut rule, Circumstances::in_run()).await;
-        rule.into_result().is_some_and(|(result, _)| cancelled(&result))
+        self.run(
+            &["session_before_switch"],
+            &mut rule,
+            Circumstances::in_run(),
+        )
+        .await;
+        rule.into_result()
+            .is_some_and(|(result, _)| cancelled(&result))
     }
 
     async fn session_before_fork(&self, fork: BeforeForkEvent) -> BeforeForkOutcome {
-        self.shared.last_fork_at.store(fork.position == ForkPosition::At, Ordering::Release);
+        self.shared
+            .last_fork_at
+            .store(fork.position == ForkPosition::At, Ordering::Release);
         let map = event(json!({"entryId": fork.entry_id, "position": fork.position.as_str()}));
         let mut rule = combine::LastResult::new(map);
         self.run(FORK, &mut rule, Circumstances::in_run()).await;
@@ -294,7 +398,9 @@ impl ExtensionHooks for BridgeHooks {
             None => BeforeForkOutcome::default(),
             Some((result, _)) => BeforeForkOutcome {
                 cancel: cancelled(&result),
-                skip_conversation_restore: result.get("skipConversationRestore").is_some_and(truthy),
+                skip_conversation_restore: result
+                    .get("skipConversationRestore")
+                    .is_some_and(truthy),
             },
         }
     }
@@ -308,9 +414,15 @@ impl ExtensionHooks for BridgeHooks {
             "willRetry": compact.will_retry,
         }));
         let mut rule = combine::LastResult::new(map);
-        let circumstances = Circumstances { cancel: Some(compact.signal), ..Circumstances::in_run() };
-        self.run(&["session_before_compact"], &mut rule, circumstances).await;
-        let Some((result, from)) = rule.into_result() else { return BeforeCompactOutcome::Continue };
+        let circumstances = Circumstances {
+            cancel: Some(compact.signal),
+            ..Circumstances::in_run()
+        };
+        self.run(&["session_before_compact"], &mut rule, circumstances)
+            .await;
+        let Some((result, from)) = rule.into_result() else {
+            return BeforeCompactOutcome::Continue;
+        };
         if cancelled(&result) {
             return BeforeCompactOutcome::Cancel;
         }
@@ -327,15 +439,32 @@ impl ExtensionHooks for BridgeHooks {
     }
 
     async fn session_compacting(&self, compacting: CompactingEvent) -> CompactingOutcome {
-        let map = event(json!({"sessionId": compacting.session_id, "messages": compacting.messages}));
+        let map =
+            event(json!({"sessionId": compacting.session_id, "messages": compacting.messages}));
         let mut rule = combine::LastResult::new(map);
-        self.run(&["session.compacting"], &mut rule, Circumstances::in_run()).await;
-        let Some((result, _)) = rule.into_result() else { return CompactingOutcome::default() };
-        let context = result.get("context").and_then(Value::as_array).into_iter().flatten();
+        self.run(&["session.compacting"], &mut rule, Circumstances::in_run())
+            .await;
+        let Some((result, _)) = rule.into_result() else {
+            return CompactingOutcome::default();
+        };
+        let context = result
+            .get("context")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         CompactingOutcome {
-            context: context.filter_map(Value::as_str).map(str::to_string).collect(),
-            prompt: result.get("prompt").and_then(Value::as_str).map(str::to_string),
-            preserve_data: result.get("preserveData").filter(|value| !value.is_null()).cloned(),
+            context: context
+                .filter_map(Value::as_str)
+                .map(str::to_string)
+                .collect(),
+            prompt: result
+                .get("prompt")
+                .and_then(Value::as_str)
+                .map(str::to_string),
+            preserve_data: result
+                .get("preserveData")
+                .filter(|value| !value.is_null())
+                .cloned(),
         }
     }
 
@@ -353,10 +482,20 @@ impl ExtensionHooks for BridgeHooks {
             "label": tree.label,
         }));
         let mut rule = combine::LastResult::new(map);
-        let circumstances = Circumstances { cancel: Some(tree.signal), ..Circumstances::in_run() };
-        self.run(&["session_before_tree"], &mut rule, circumstances).await;
-        let Some((result, from)) = rule.into_result() else { return BeforeTreeOutcome::default() };
-        let summary = match result.get("summary").filter(|value| truthy(value)).map(payload::supplied_summary) {
+        let circumstances = Circumstances {
+            cancel: Some(tree.signal),
+            ..Circumstances::in_run()
+        };
+        self.run(&["session_before_tree"], &mut rule, circumstances)
+            .await;
+        let Some((result, from)) = rule.into_result() else {
+            return BeforeTreeOutcome::default();
+        };
+        let summary = match result
+            .get("summary")
+            .filter(|value| truthy(value))
+            .map(payload::supplied_summary)
+        {
             None => None,
             Some(Ok(summary)) => Some(summary),
             Some(Err(problem)) => {
@@ -374,12 +513,24 @@ impl ExtensionHooks for BridgeHooks {
         }
     }
 
-    async fn resources_discover(&self, cwd: &Path, reason: SessionStartReason) -> DiscoveredResources {
-        let word = if reason == SessionStartReason::Reload { "reload" } else { "startup" };
+    async fn resources_discover(
+        &self,
+        cwd: &Path,
+        reason: SessionStartReason,
+    ) -> DiscoveredResources {
+        let word = if reason == SessionStartReason::Reload {
+            "reload"
+        } else {
+            "startup"
+        };
         let mut rule = combine::Resources::new(event(json!({"cwd": cwd, "reason": word})));
-        self.run(&["resources_discover"], &mut rule, Circumstances::default()).await;
+        self.run(&["resources_discover"], &mut rule, Circumstances::default())
+            .await;
         let absolute = |found: Vec<(String, String, String)>| -> Vec<PathBuf> {
-            found.into_iter().map(|(_, directory, path)| Path::new(&directory).join(path)).collect()
+            found
+                .into_iter()
+                .map(|(_, directory, path)| Path::new(&directory).join(path))
+                .collect()
         };
         DiscoveredResources {
             skill_paths: absolute(rule.found.skills),

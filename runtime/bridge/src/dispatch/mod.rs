@@ -49,7 +49,10 @@ pub(crate) struct Circumstances {
 impl Circumstances {
     /// A dispatch that the agent loop waits for.
     pub(crate) fn in_run() -> Self {
-        Self { in_run: true, ..Self::default() }
+        Self {
+            in_run: true,
+            ..Self::default()
+        }
     }
 }
 
@@ -72,6 +75,10 @@ impl Shared {
         circumstances: Circumstances,
     ) -> Result<Dispatched, Refusal> {
         let rule = rules::rule(names.first().copied().unwrap_or_default());
+        debug_assert!(
+            C::RULE == rule.combine,
+            "{names:?} is combined by another rule than its row says"
+        );
         let subscribers = self.registry.subscribers(names);
         let mut done = Dispatched::default();
         if subscribers.is_empty() {
@@ -82,7 +89,9 @@ impl Shared {
         let started = Instant::now();
         for subscriber in subscribers {
             let info = &subscriber.info;
-            if circumstances.only.is_some_and(|profile| profile != info.profile)
+            if circumstances
+                .only
+                .is_some_and(|profile| profile != info.profile)
                 || circumstances.muted.contains(&info.id)
                 || info.isolate.has_ended()
             {
@@ -90,24 +99,33 @@ impl Shared {
             }
             let mut deadline = self.limits.read().deadline(rule.budget);
             if rule.budget == Budget::Shutdown {
-                deadline = deadline.map(|budget| budget.saturating_sub(started.elapsed()).max(MIN_SHUTDOWN));
+                deadline = deadline
+                    .map(|budget| budget.saturating_sub(started.elapsed()).max(MIN_SHUTDOWN));
             }
             let payload = payloads.text(&subscriber.event, combiner);
-            let answer = self.run_handler(&subscriber, &rule, payload, deadline, &circumstances).await;
+            let answer = self
+                .run_handler(&subscriber, &rule, payload, deadline, &circumstances)
+                .await;
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(error) => {
-                    self.reports.call_failed(&info.path, &subscriber.event, &error);
+                    self.reports
+                        .call_failed(&info.path, &subscriber.event, &error);
                     if matches!(error, CallError::Timeout { .. }) {
                         done.timed_out.push(info.id);
                     }
                     if rule.on_failure == OnFailure::Refuse {
-                        return Err(Refusal { message: refusal_text(info, &subscriber.event, &error) });
+                        return Err(Refusal {
+                            message: refusal_text(info, &subscriber.event, &error),
+                        });
                     }
                     continue;
                 }
             };
-            let by = Answerer { path: &info.path, directory: &info.directory };
+            let by = Answerer {
+                path: &info.path,
+                directory: &info.directory,
+            };
             match combiner.absorb(by, answer) {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Stop) => break,
@@ -125,19 +143,39 @@ impl Shared {
         deadline: Option<std::time::Duration>,
         circumstances: &Circumstances,
     ) -> Result<DispatchAnswer, CallError> {
-        let cancel = circumstances.cancel.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
-        let purpose = Purpose::Event { in_run: circumstances.in_run };
-        let scope = self.calls.begin(subscriber.info.id, &subscriber.event, purpose, cancel);
+        let cancel = circumstances
+            .cancel
+            .as_ref()
+            .map_or_else(CancellationToken::new, CancellationToken::child_token);
+        let purpose = Purpose::Event {
+            in_run: circumstances.in_run,
+        };
+        let scope = self
+            .calls
+            .begin(subscriber.info.id, &subscriber.event, purpose, cancel);
         let header = DispatchHeader {
             ext: subscriber.info.id,
             handler: subscriber.handler,
             call_id: scope.id(),
             returns: rule.returns,
         };
-        match self.invoke(&subscriber.info.isolate, "dispatch", &header, Some(payload), &scope, deadline).await? {
+        match self
+            .invoke(
+                &subscriber.info.isolate,
+                "dispatch",
+                &header,
+                Some(payload),
+                &scope,
+                deadline,
+            )
+            .await?
+        {
             None => Ok(DispatchAnswer::default()),
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|error| CallError::Protocol(format!("the answer of a handler has the wrong shape: {error}"))),
+            Some(text) => serde_json::from_str(&text).map_err(|error| {
+                CallError::Protocol(format!(
+                    "the answer of a handler has the wrong shape: {error}"
+                ))
+            }),
         }
     }
 }
@@ -162,7 +200,11 @@ struct Payloads {
 impl Payloads {
     fn text<C: Combiner>(&mut self, name: &Arc<str>, combiner: &C) -> Arc<str> {
         let revision = combiner.revision();
-        if let Some((_, _, text)) = self.made.iter().find(|(known, at, _)| known == name && *at == revision) {
+        if let Some((_, _, text)) = self
+            .made
+            .iter()
+            .find(|(known, at, _)| known == name && *at == revision)
+        {
             return text.clone();
         }
         let text: Arc<str> = with_type(name, combiner.event()).into();
@@ -180,5 +222,9 @@ fn with_type(name: &str, event: &Map<String, Value>) -> String {
         event: &'a Map<String, Value>,
     }
     // A map of JSON values always serialises.
-    serde_json::to_string(&Typed { r#type: name, event }).unwrap_or_else(|_| format!("{{\"type\":\"{name}\"}}"))
+    serde_json::to_string(&Typed {
+        r#type: name,
+        event,
+    })
+    .unwrap_or_else(|_| format!("{{\"type\":\"{name}\"}}"))
 }

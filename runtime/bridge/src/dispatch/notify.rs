@@ -15,15 +15,29 @@ impl Shared {
     pub(crate) async fn notified(self: &Arc<Self>, notification: Notification) {
         match notification {
             Notification::Event(event) => self.agent_event(&event).await,
-            Notification::SessionStart { reason, previous_session_file } => {
-                self.session_started(reason, previous_session_file.as_deref()).await;
+            Notification::SessionStart {
+                reason,
+                previous_session_file,
+            } => {
+                self.session_started(reason, previous_session_file.as_deref())
+                    .await;
             }
-            Notification::SessionShutdown { reason, target_session_file } => {
-                self.session_ending(reason, target_session_file.as_deref()).await;
+            Notification::SessionShutdown {
+                reason,
+                target_session_file,
+            } => {
+                self.session_ending(reason, target_session_file.as_deref())
+                    .await;
             }
-            Notification::SessionTree { new_leaf_id, old_leaf_id, summary_entry, from_extension } => {
+            Notification::SessionTree {
+                new_leaf_id,
+                old_leaf_id,
+                summary_entry,
+                from_extension,
+            } => {
                 self.announce("session_tree", || {
-                    let mut map = event(json!({"newLeafId": new_leaf_id, "oldLeafId": old_leaf_id}));
+                    let mut map =
+                        event(json!({"newLeafId": new_leaf_id, "oldLeafId": old_leaf_id}));
                     if let Some(entry) = &summary_entry {
                         map.insert("summaryEntry".into(), payload::value(&**entry));
                         map.insert("fromExtension".into(), json!(from_extension));
@@ -31,9 +45,15 @@ impl Shared {
                     map
                 })
                 .await;
-                self.tools_on_session(event(json!({"reason": "tree"})), None).await;
+                self.tools_on_session(event(json!({"reason": "tree"})), None)
+                    .await;
             }
-            Notification::SessionCompact { compaction_entry, from_extension, reason, will_retry } => {
+            Notification::SessionCompact {
+                compaction_entry,
+                from_extension,
+                reason,
+                will_retry,
+            } => {
                 self.announce("session_compact", || {
                     event(json!({
                         "compactionEntry": &*compaction_entry,
@@ -44,7 +64,13 @@ impl Shared {
                 })
                 .await;
             }
-            Notification::SessionCompactFailed { reason, error_message, aborted, will_retry, from_extension } => {
+            Notification::SessionCompactFailed {
+                reason,
+                error_message,
+                aborted,
+                will_retry,
+                from_extension,
+            } => {
                 self.announce("session_compact_failed", || {
                     payload::object(json!({
                         "reason": reason,
@@ -56,7 +82,11 @@ impl Shared {
                 })
                 .await;
             }
-            Notification::ModelSelect { model, previous_model, source } => {
+            Notification::ModelSelect {
+                model,
+                previous_model,
+                source,
+            } => {
                 self.announce("model_select", || {
                     payload::object(json!({
                         "model": &*model,
@@ -66,16 +96,27 @@ impl Shared {
                 })
                 .await;
             }
-            Notification::ThinkingLevelSelect { level, previous_level } => {
+            Notification::ThinkingLevelSelect {
+                level,
+                previous_level,
+            } => {
                 self.announce("thinking_level_select", || {
                     event(json!({"level": level, "previousLevel": previous_level}))
                 })
                 .await;
             }
             Notification::AfterProviderResponse { status, headers } => {
-                self.announce("after_provider_response", || event(json!({"status": status, "headers": headers}))).await;
+                self.announce("after_provider_response", || {
+                    event(json!({"status": status, "headers": headers}))
+                })
+                .await;
             }
-            Notification::ProviderStreamEvent { provider, api, model, data } => {
+            Notification::ProviderStreamEvent {
+                provider,
+                api,
+                model,
+                data,
+            } => {
                 self.announce("provider_stream_event", || {
                     event(json!({"provider": provider, "api": api, "model": model, "data": data}))
                 })
@@ -93,10 +134,17 @@ impl Shared {
                         event(json!({"reason": reason, "action": "context-full"}))
                     })
                     .await;
-                    self.tools_on_auto("auto_compaction_start", agent_event).await;
+                    self.tools_on_auto("auto_compaction_start", agent_event)
+                        .await;
                 }
             }
-            AgentEvent::CompactionEnd { reason, result, aborted, will_retry, error_message } => {
+            AgentEvent::CompactionEnd {
+                reason,
+                result,
+                aborted,
+                will_retry,
+                error_message,
+            } => {
                 if *reason != CompactionReason::Manual {
                     self.announce("auto_compaction_end", || {
                         payload::object(json!({
@@ -112,19 +160,31 @@ impl Shared {
                 }
             }
             // Delivered through their own hooks, before the event.
-            AgentEvent::MessageUpdate { .. } | AgentEvent::MessageEnd { .. } | AgentEvent::TurnEnd { .. } => {}
+            AgentEvent::MessageUpdate { .. }
+            | AgentEvent::MessageEnd { .. }
+            | AgentEvent::TurnEnd { .. } => {}
             // The answers of a finished run must reach handlers after all its updates.
             AgentEvent::AgentEnd { .. } | AgentEvent::MessageStart { .. } => {
                 self.updates_delivered().await;
-                self.announce(agent_event.name(), || payload::agent_event(agent_event)).await;
+                self.announce(agent_event.name(), || payload::agent_event(agent_event))
+                    .await;
             }
-            _ => self.announce(agent_event.name(), || payload::agent_event(agent_event)).await,
+            _ => {
+                self.announce(agent_event.name(), || payload::agent_event(agent_event))
+                    .await
+            }
         }
     }
 
     async fn tools_on_auto(self: &Arc<Self>, name: &str, agent_event: &AgentEvent) {
         let has = self.registry.with(|extensions| {
-            extensions.iter().any(|loaded| loaded.registered.tools.iter().any(|tool| tool.has_on_session))
+            extensions.iter().any(|loaded| {
+                loaded
+                    .registered
+                    .tools
+                    .iter()
+                    .any(|tool| tool.has_on_session)
+            })
         });
         if has {
             let mut map = payload::agent_event(agent_event);
@@ -139,7 +199,12 @@ impl Shared {
         }
         // The loop waits for these handlers, so waiting for the loop inside one is refused.
         let in_run = name != "agent_settled" && name != "session_tree";
-        let circumstances = Circumstances { in_run, ..Circumstances::default() };
-        let _ = self.dispatch(&[name], &mut Fixed::new(make()), circumstances).await;
+        let circumstances = Circumstances {
+            in_run,
+            ..Circumstances::default()
+        };
+        let _ = self
+            .dispatch(&[name], &mut Fixed::new(make()), circumstances)
+            .await;
     }
 }

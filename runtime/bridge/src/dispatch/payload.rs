@@ -24,7 +24,10 @@ pub(crate) fn agent_event(event: &AgentEvent) -> Map<String, Value> {
     let mut map = super::combine::event(value(event));
     map.shift_remove("type");
     match event {
-        AgentEvent::TurnStart { turn_index, timestamp } => {
+        AgentEvent::TurnStart {
+            turn_index,
+            timestamp,
+        } => {
             map.insert("turnIndex".into(), json!(turn_index));
             map.insert("timestamp".into(), json!(timestamp));
         }
@@ -62,29 +65,53 @@ pub(crate) fn preparation(of: &CompactionPreparation) -> Value {
 }
 
 /// `compaction` of a result: `summary`, `firstKeptEntryId`, `tokensBefore` and optional members.
-pub(crate) fn supplied_compaction(of: &Value, default_tokens: u64) -> Result<SuppliedCompaction, String> {
-    let summary = of.get("summary").and_then(Value::as_str).ok_or("\"compaction.summary\" must be a string")?;
+pub(crate) fn supplied_compaction(
+    of: &Value,
+    default_tokens: u64,
+) -> Result<SuppliedCompaction, String> {
+    let summary = of
+        .get("summary")
+        .and_then(Value::as_str)
+        .ok_or("\"compaction.summary\" must be a string")?;
     Ok(SuppliedCompaction {
         summary: summary.to_string(),
-        first_kept_entry_id: of.get("firstKeptEntryId").and_then(Value::as_str).map(str::to_string),
-        tokens_before: of.get("tokensBefore").and_then(Value::as_u64).unwrap_or(default_tokens),
+        first_kept_entry_id: of
+            .get("firstKeptEntryId")
+            .and_then(Value::as_str)
+            .map(str::to_string),
+        tokens_before: of
+            .get("tokensBefore")
+            .and_then(Value::as_u64)
+            .unwrap_or(default_tokens),
         details: present(of, "details"),
         usage: usage(of.get("usage"))?,
-        short_summary: of.get("shortSummary").and_then(Value::as_str).map(str::to_string),
+        short_summary: of
+            .get("shortSummary")
+            .and_then(Value::as_str)
+            .map(str::to_string),
         preserve_data: present(of, "preserveData"),
     })
 }
 
 /// `summary` of a `session_before_tree` result.
 pub(crate) fn supplied_summary(of: &Value) -> Result<SuppliedSummary, String> {
-    let summary = of.get("summary").and_then(Value::as_str).ok_or("\"summary.summary\" must be a string")?;
-    Ok(SuppliedSummary { summary: summary.to_string(), details: present(of, "details"), usage: usage(of.get("usage"))? })
+    let summary = of
+        .get("summary")
+        .and_then(Value::as_str)
+        .ok_or("\"summary.summary\" must be a string")?;
+    Ok(SuppliedSummary {
+        summary: summary.to_string(),
+        details: present(of, "details"),
+        usage: usage(of.get("usage"))?,
+    })
 }
 
 fn usage(of: Option<&Value>) -> Result<Option<Usage>, String> {
     match of {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => serde_json::from_value(value.clone()).map(Some).map_err(|error| format!("\"usage\": {error}")),
+        Some(value) => serde_json::from_value(value.clone())
+            .map(Some)
+            .map_err(|error| format!("\"usage\": {error}")),
     }
 }
 
@@ -94,7 +121,9 @@ fn present(of: &Value, name: &str) -> Option<Value> {
 
 /// A custom message that an extension returned; `content: null` means none.
 pub(crate) fn custom_message(of: Value, now_ms: i64) -> Result<CustomMessage, String> {
-    let Value::Object(mut map) = of else { return Err("a message must be an object".into()) };
+    let Value::Object(mut map) = of else {
+        return Err("a message must be an object".into());
+    };
     if !map.get("customType").is_some_and(Value::is_string) {
         return Err("a message needs a \"customType\"".into());
     }
@@ -109,7 +138,13 @@ pub(crate) fn custom_message(of: Value, now_ms: i64) -> Result<CustomMessage, St
 
 /// Drafts of a boundary event (`spec/extension-api.md` §5.9). One bad draft makes the whole list invalid.
 pub(crate) fn drafts(entries: Vec<Value>, now_ms: i64) -> Result<Vec<EntryDraft>, String> {
-    entries.into_iter().enumerate().map(|(index, entry)| draft(entry, now_ms).map_err(|error| format!("entries[{index}]: {error}"))).collect()
+    entries
+        .into_iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            draft(entry, now_ms).map_err(|error| format!("entries[{index}]: {error}"))
+        })
+        .collect()
 }
 
 fn draft(entry: Value, now_ms: i64) -> Result<EntryDraft, String> {
@@ -132,10 +167,16 @@ fn draft(entry: Value, now_ms: i64) -> Result<EntryDraft, String> {
                 Some(value) => {
                     // `{content}` as stored, or the content itself.
                     let content = value.get("content").unwrap_or(value);
-                    Some(serde_json::from_value::<Content>(content.clone()).map_err(|error| format!("\"replacement\": {error}"))?)
+                    Some(
+                        serde_json::from_value::<Content>(content.clone())
+                            .map_err(|error| format!("\"replacement\": {error}"))?,
+                    )
                 }
             };
-            Ok(EntryDraft::ContextEdit { target_id: text("targetId").ok_or("\"targetId\" must be a string")?, replacement })
+            Ok(EntryDraft::ContextEdit {
+                target_id: text("targetId").ok_or("\"targetId\" must be a string")?,
+                replacement,
+            })
         }
         Some("compaction") => supplied_compaction(&entry, 0).map(EntryDraft::Compaction),
         Some(other) => Err(format!("type \"{other}\" cannot be written here")),
@@ -145,7 +186,9 @@ fn draft(entry: Value, now_ms: i64) -> Result<EntryDraft, String> {
 
 /// Milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -156,7 +199,14 @@ mod tests {
     #[test]
     fn a_bad_draft_names_its_place() {
         assert!(drafts(vec![json!({"type": "custom", "customType": "t"})], 1).is_ok());
-        let error = drafts(vec![json!({"type": "custom", "customType": "t"}), json!({"type": "label"})], 1).unwrap_err();
+        let error = drafts(
+            vec![
+                json!({"type": "custom", "customType": "t"}),
+                json!({"type": "label"}),
+            ],
+            1,
+        )
+        .unwrap_err();
         assert!(error.starts_with("entries[1]:"), "{error}");
     }
 

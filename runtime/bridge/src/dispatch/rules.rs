@@ -5,7 +5,7 @@ use crate::limits::Budget;
 
 /// What happens to an event when a handler throws or runs out of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFailure {
+pub(crate) enum OnFailure {
     /// Report and go on with the next handler.
     Continue,
     /// Report and stop: the guarded action does not happen (`tool_call`, `user_bash`).
@@ -14,7 +14,7 @@ pub enum OnFailure {
 
 /// Combination keys of §5.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Combine {
+pub(crate) enum Combine {
     /// N: results are ignored.
     Notify,
     /// L: the last truthy result wins, `cancel: true` ends the dispatch.
@@ -29,25 +29,39 @@ pub enum Combine {
 
 /// One row.
 #[derive(Debug, Clone, Copy)]
-pub struct EventRule {
+pub(crate) struct EventRule {
     /// Event name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How results combine.
-    pub combine: Combine,
+    pub(crate) combine: Combine,
     /// Members whose in-place edits count.
-    pub returns: &'static [&'static str],
+    pub(crate) returns: &'static [&'static str],
     /// Default time budget.
-    pub budget: Budget,
+    pub(crate) budget: Budget,
     /// What a failure does.
-    pub on_failure: OnFailure,
+    pub(crate) on_failure: OnFailure,
 }
 
-const fn row(name: &'static str, combine: Combine, returns: &'static [&'static str], budget: Budget) -> EventRule {
-    EventRule { name, combine, returns, budget, on_failure: OnFailure::Continue }
+const fn row(
+    name: &'static str,
+    combine: Combine,
+    returns: &'static [&'static str],
+    budget: Budget,
+) -> EventRule {
+    EventRule {
+        name,
+        combine,
+        returns,
+        budget,
+        on_failure: OnFailure::Continue,
+    }
 }
 
 const fn refusing(rule: EventRule) -> EventRule {
-    EventRule { on_failure: OnFailure::Refuse, ..rule }
+    EventRule {
+        on_failure: OnFailure::Refuse,
+        ..rule
+    }
 }
 
 use Budget::{Guard, Handler, Long, Shutdown, Update};
@@ -76,21 +90,36 @@ const RULES: &[EventRule] = &[
     row("message_update", Notify, &[], Update),
     row("message_end", Chain, &[], Handler),
     refusing(row("tool_call", Last, &["input"], Guard)),
-    row("tool_result", Chain, &["content", "details", "isError", "structuredContent", "usage"], Handler),
+    row(
+        "tool_result",
+        Chain,
+        &[
+            "content",
+            "details",
+            "isError",
+            "structuredContent",
+            "usage",
+        ],
+        Handler,
+    ),
     row("tool_execution_update", Notify, &[], Update),
     refusing(row("user_bash", First, &[], Long)),
     row("user_python", First, &[], Long),
 ];
 
 /// The row of an event.
-pub fn rule(name: &str) -> EventRule {
-    RULES.iter().find(|rule| rule.name == name).copied().unwrap_or(EventRule {
-        name: "",
-        combine: Notify,
-        returns: &[],
-        budget: Handler,
-        on_failure: OnFailure::Continue,
-    })
+pub(crate) fn rule(name: &str) -> EventRule {
+    RULES
+        .iter()
+        .find(|rule| rule.name == name)
+        .copied()
+        .unwrap_or(EventRule {
+            name: "",
+            combine: Notify,
+            returns: &[],
+            budget: Handler,
+            on_failure: OnFailure::Continue,
+        })
 }
 
 #[cfg(test)]
@@ -103,8 +132,11 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RULES.len());
-        let refusing: Vec<_> =
-            RULES.iter().filter(|rule| rule.on_failure == OnFailure::Refuse).map(|rule| rule.name).collect();
+        let refusing: Vec<_> = RULES
+            .iter()
+            .filter(|rule| rule.on_failure == OnFailure::Refuse)
+            .map(|rule| rule.name)
+            .collect();
         assert_eq!(refusing, ["tool_call", "user_bash"]);
         assert_eq!(rule("agent_start").combine, Combine::Notify);
     }

@@ -91,12 +91,19 @@ async fn run(shared: Arc<Shared>) {
             }
         };
         shared.updates.changed.notify_waiters();
-        let AgentEvent::MessageUpdate { partial, .. } = &*event else { continue };
+        let AgentEvent::MessageUpdate { partial, .. } = &*event else {
+            continue;
+        };
         let mut map = payload::agent_event(&event);
         // The message so far; the isolate shows it as `assistantMessageEvent.partial` too.
         map.insert("message".into(), partial.with(payload::value));
-        let circumstances = Circumstances { muted, ..Circumstances::in_run() };
-        let done = shared.dispatch(&["message_update"], &mut Fixed::new(map), circumstances).await;
+        let circumstances = Circumstances {
+            muted,
+            ..Circumstances::in_run()
+        };
+        let done = shared
+            .dispatch(&["message_update"], &mut Fixed::new(map), circumstances)
+            .await;
         if let Ok(done) = done
             && !done.timed_out.is_empty()
         {
@@ -109,27 +116,67 @@ async fn run(shared: Arc<Shared>) {
 fn join(last: &AgentEvent, next: &AgentEvent) -> Option<AgentEvent> {
     use AssistantMessageEvent::{TextDelta, ThinkingDelta, ToolCallDelta};
     let (
-        AgentEvent::MessageUpdate { assistant_message_event: first, .. },
-        AgentEvent::MessageUpdate { usage, assistant_message_event: second, partial },
+        AgentEvent::MessageUpdate {
+            assistant_message_event: first,
+            ..
+        },
+        AgentEvent::MessageUpdate {
+            usage,
+            assistant_message_event: second,
+            partial,
+        },
     ) = (last, next)
     else {
         return None;
     };
     let joined = match (first, second) {
-        (TextDelta { content_index: a, delta: x }, TextDelta { content_index: b, delta: y }) if a == b => {
-            TextDelta { content_index: *a, delta: format!("{x}{y}") }
-        }
-        (ThinkingDelta { content_index: a, delta: x }, ThinkingDelta { content_index: b, delta: y }) if a == b => {
-            ThinkingDelta { content_index: *a, delta: format!("{x}{y}") }
-        }
-        (ToolCallDelta { content_index: a, delta: x }, ToolCallDelta { content_index: b, delta: y }) if a == b => {
-            ToolCallDelta { content_index: *a, delta: format!("{x}{y}") }
-        }
+        (
+            TextDelta {
+                content_index: a,
+                delta: x,
+            },
+            TextDelta {
+                content_index: b,
+                delta: y,
+            },
+        ) if a == b => TextDelta {
+            content_index: *a,
+            delta: format!("{x}{y}"),
+        },
+        (
+            ThinkingDelta {
+                content_index: a,
+                delta: x,
+            },
+            ThinkingDelta {
+                content_index: b,
+                delta: y,
+            },
+        ) if a == b => ThinkingDelta {
+            content_index: *a,
+            delta: format!("{x}{y}"),
+        },
+        (
+            ToolCallDelta {
+                content_index: a,
+                delta: x,
+            },
+            ToolCallDelta {
+                content_index: b,
+                delta: y,
+            },
+        ) if a == b => ToolCallDelta {
+            content_index: *a,
+            delta: format!("{x}{y}"),
+        },
         _ => return None,
     };
-    Some(AgentEvent::MessageUpdate { usage: usage.clone(), assistant_message_event: joined, partial: partial.clone() })
+    Some(AgentEvent::MessageUpdate {
+        usage: usage.clone(),
+        assistant_message_event: joined,
+        partial: partial.clone(),
+    })
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -138,7 +185,10 @@ mod tests {
     fn delta(index: usize, text: &str) -> AgentEvent {
         AgentEvent::MessageUpdate {
             usage: pier_protocol::message::Usage::default(),
-            assistant_message_event: AssistantMessageEvent::TextDelta { content_index: index, delta: text.into() },
+            assistant_message_event: AssistantMessageEvent::TextDelta {
+                content_index: index,
+                delta: text.into(),
+            },
             partial: pier_protocol::event::PartialMessage::default(),
         }
     }

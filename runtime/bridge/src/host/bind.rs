@@ -51,7 +51,12 @@ pub struct Binding {
 
 impl Default for Binding {
     fn default() -> Self {
-        Self { mode: Mode::Print, has_ui: false, ui: Arc::new(HeadlessUi), ui_profile: Value::Null }
+        Self {
+            mode: Mode::Print,
+            has_ui: false,
+            ui: Arc::new(HeadlessUi),
+            ui_profile: Value::Null,
+        }
     }
 }
 
@@ -76,7 +81,11 @@ impl ExtensionHost {
         let (values, errors) = flags::evaluate(&self.declared_flags(), given);
         self.shared.flag_values.write().extend(values);
         self.shared.send_flags();
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 }
 
@@ -107,10 +116,19 @@ impl Shared {
         let slots = self.isolates.lock().clone();
         let header = &header;
         let binds = slots.iter().map(|slot| async move {
-            let scope = self.calls.begin(0, "bind", crate::calls::Purpose::Other, tokio_util::sync::CancellationToken::new());
+            let scope = self.calls.begin(
+                0,
+                "bind",
+                crate::calls::Purpose::Other,
+                tokio_util::sync::CancellationToken::new(),
+            );
             let deadline = self.limits.read().small;
-            if let Err(error) = self.invoke(slot, "bind", header, None, &scope, deadline).await {
-                self.reports.call_failed(&slot.reported_path(None), "bind", &error);
+            if let Err(error) = self
+                .invoke(slot, "bind", header, None, &scope, deadline)
+                .await
+            {
+                self.reports
+                    .call_failed(&slot.reported_path(None), "bind", &error);
             }
         });
         futures::future::join_all(binds).await;

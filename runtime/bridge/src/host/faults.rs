@@ -22,7 +22,8 @@ impl Shared {
             Fault::MissingExports { importer, .. } => Some(importer.clone()),
             Fault::Stopped(_) => None,
         };
-        self.reports.fault(&slot.reported_path(file.as_deref()), fault);
+        self.reports
+            .fault(&slot.reported_path(file.as_deref()), fault);
     }
 
     /// The isolate is gone: its extensions lose their registrations and open calls. Handled once per isolate.
@@ -35,17 +36,21 @@ impl Shared {
         for id in &ids {
             if let Some(info) = self.registry.get(*id) {
                 self.withdraw(&info);
-                self.reports.fault(&info.path, &Fault::Stopped(cause.clone()));
+                self.reports
+                    .fault(&info.path, &Fault::Stopped(cause.clone()));
                 reported = true;
             }
         }
         // While loading, the load outcome says it.
         if !reported && self.early.lock().keys().all(|id| !ids.contains(id)) {
-            self.reports.fault(&slot.reported_path(None), &Fault::Stopped(cause.clone()));
+            self.reports
+                .fault(&slot.reported_path(None), &Fault::Stopped(cause.clone()));
         }
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
-        self.isolates.lock().retain(|known| !Arc::ptr_eq(known, slot));
+        self.isolates
+            .lock()
+            .retain(|known| !Arc::ptr_eq(known, slot));
     }
 
     /// Takes back everything that one extension registered, and what it left on the screen.

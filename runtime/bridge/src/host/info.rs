@@ -67,8 +67,18 @@ impl ExtensionHost {
                         label: loaded.registered.label.clone(),
                         profile: loaded.info.profile.as_str(),
                         source: loaded.info.source.clone(),
-                        tools: loaded.registered.tools.iter().map(|tool| tool.name.clone()).collect(),
-                        commands: loaded.registered.commands.iter().map(|command| command.name.clone()).collect(),
+                        tools: loaded
+                            .registered
+                            .tools
+                            .iter()
+                            .map(|tool| tool.name.clone())
+                            .collect(),
+                        commands: loaded
+                            .registered
+                            .commands
+                            .iter()
+                            .map(|command| command.name.clone())
+                            .collect(),
                         events,
                     }
                 })
@@ -108,7 +118,10 @@ impl ExtensionHost {
 
     /// Warnings for extension commands that hide behind a built-in command of the mode.
     pub fn builtin_conflicts(&self, builtin: &[&str]) -> Vec<String> {
-        let conflicts = self.commands().into_iter().filter(|command| builtin.contains(&command.name.as_str()));
+        let conflicts = self
+            .commands()
+            .into_iter()
+            .filter(|command| builtin.contains(&command.name.as_str()));
         conflicts
             .map(|command| {
                 format!(
@@ -133,7 +146,10 @@ impl ExtensionHost {
         let shared = &self.shared;
         let asked = services.into_iter().map(|(info, service)| async move {
             let header = json!({"ext": info.id, "name": service.name});
-            let mut status = match shared.small_call(&info, &service.name, "serviceStatus", &header, None).await {
+            let mut status = match shared
+                .small_call(&info, &service.name, "serviceStatus", &header, None)
+                .await
+            {
                 Ok(answer) if answer.is_object() => answer,
                 Ok(_) => json!({"state": "unavailable", "hint": "the check gave no answer"}),
                 Err(error) => json!({"state": "unavailable", "hint": error.to_string()}),

@@ -14,7 +14,8 @@ use crate::isolate::{CallError, CallOptions};
 
 /// Serialises a header. Headers are built from plain data, so a failure is a defect worth a clear error.
 pub(crate) fn header(value: &impl Serialize) -> Result<String, CallError> {
-    serde_json::to_string(value).map_err(|error| CallError::Protocol(format!("cannot write a call header: {error}")))
+    serde_json::to_string(value)
+        .map_err(|error| CallError::Protocol(format!("cannot write a call header: {error}")))
 }
 
 impl Shared {
@@ -30,7 +31,10 @@ impl Shared {
         deadline: Option<Duration>,
     ) -> Result<Option<String>, CallError> {
         let api = slot.api()?.clone();
-        let options = CallOptions { deadline, clock: Some(scope.call.clock.clone()) };
+        let options = CallOptions {
+            deadline,
+            clock: Some(scope.call.clock.clone()),
+        };
         let call = api.call(kind, self::header(header)?, payload, options);
         tokio::pin!(call);
         let cancel = scope.call.cancel.clone();
@@ -49,7 +53,11 @@ impl Shared {
             Err(CallError::Timeout { .. }) => {
                 scope.revoke();
                 // Late code should at least see its signal; what it does then has no effect.
-                api.post("abort", json!({"callId": scope.id(), "reason": "deadline"}).to_string(), None);
+                api.post(
+                    "abort",
+                    json!({"callId": scope.id(), "reason": "deadline"}).to_string(),
+                    None,
+                );
             }
             Err(CallError::Stopped(cause)) => {
                 scope.revoke();
@@ -70,10 +78,14 @@ impl Shared {
         scope: &CallScope<'_>,
         deadline: Option<Duration>,
     ) -> Result<Value, CallError> {
-        match self.invoke(slot, kind, header, payload, scope, deadline).await? {
+        match self
+            .invoke(slot, kind, header, payload, scope, deadline)
+            .await?
+        {
             None => Ok(Value::Null),
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|error| CallError::Protocol(format!("the answer to \"{kind}\" is not JSON: {error}"))),
+            Some(text) => serde_json::from_str(&text).map_err(|error| {
+                CallError::Protocol(format!("the answer to \"{kind}\" is not JSON: {error}"))
+            }),
         }
     }
 

@@ -13,7 +13,7 @@ use super::slot::IsolateSlot;
 use super::{ExtensionHost, Shared};
 use crate::discovery::{DiscoveredExtension, Discovery, PackageKey, file_url};
 use crate::isolate::{CallError, IsolateSpec};
-use crate::registry::{ExtensionInfo, Loaded, merge, parse, source_info};
+use crate::registry::{ExtensionInfo, Identity, Loaded, merge, parse};
 use crate::report::describe;
 use crate::wire::{ExtId, LoadHeader};
 
@@ -41,20 +41,55 @@ const DISPOSE_GRACE: Duration = Duration::from_millis(500);
 
 impl ExtensionHost {
     /// Loads the extensions of `discovery` that `which` picks. May be called again for others (trust: user-level
-    /// extensions first, project ones after the decision); positions in load order stay those of the discovery.
-    pub async fn load(&self, discovery: &Discovery, which: impl Fn(&DiscoveredExtension) -> bool) -> LoadOutcome {
-        let placed = discovery
-            .extensions
-            .iter()
-            .enumerate()
-            .filter(|(_, extension)| which(extension))
-            .map(|(order, extension)| Placed { order, extension: extension.clone() })
-            .collect();
+    /// extensions first, project ones after the decision): what is loaded already stays, at its place in this discovery.
+    pub async fn load(
+        &self,
+        discovery: &Discovery,
+        which: impl Fn(&DiscoveredExtension) -> bool,
+    ) -> LoadOutcome {
+        let known = self.shared.registry.infos();
+        let mut orders = Vec::new();
+        let mut placed = Vec::new();
+        for (order, extension) in discovery.extensions.iter().enumerate() {
+            match known
+                .iter()
+                .find(|info| info.discovered.entry == extension.entry)
+            {
+                Some(info) => orders.push((info.id, order)),
+                None if which(extension) => placed.push(Placed {
+                    order,
+                    extension: extension.clone(),
+                }),
+                None => {}
+            }
+        }
+        self.shared.registry.reorder(&orders);
         let mut outcome = self.shared.load(placed).await;
         let problems = discovery.problems.iter();
-        outcome.errors.extend(problems.map(|problem| ExtensionErrorReport::new(&problem.path, "load", &problem.reason)));
+        outcome.errors.extend(
+            problems
+                .map(|problem| ExtensionErrorReport::new(&problem.path, "load", &problem.reason)),
+        );
         outcome.warnings.extend(discovery.warnings.iter().cloned());
         outcome
+    }
+
+    /// Brings what is loaded in line with a discovery: loads what is missing, ends what is not listed any more. For the
+    /// second step after a decision about trust, when settings of the project begin to count.
+    pub async fn align(&self, discovery: &Discovery) -> LoadOutcome {
+        let listed = |info: &ExtensionInfo| {
+            discovery
+                .extensions
+                .iter()
+                .any(|extension| extension.entry == info.discovered.entry)
+        };
+        for info in self.shared.registry.infos() {
+            if !listed(&info) {
+                self.shared.withdraw(&info);
+            }
+        }
+        self.shared.drop_empty_isolates().await;
+        self.load(discovery, |_| true).await
     }
 }
 
@@ -69,7 +104,10 @@ impl Shared {
     pub(crate) async fn load(self: &Arc<Self>, placed: Vec<Placed>) -> LoadOutcome {
         let mut groups: Vec<(PackageKey, Vec<Placed>)> = Vec::new();
         for item in placed {
-            match groups.iter_mut().find(|(key, _)| *key == item.extension.package) {
+            match groups
+                .iter_mut()
+                .find(|(key, _)| *key == item.extension.package)
+            {
                 Some((_, members)) => members.push(item),
                 None => groups.push((item.extension.package.clone(), vec![item])),
             }
@@ -77,14 +115,19 @@ impl Shared {
         let mut tasks = Vec::new();
         for (package, members) in groups {
             let shared = self.clone();
-            tasks.push(self.runtime.spawn(async move { shared.load_package(package, members).await }));
+            tasks.push(
+                self.runtime
+                    .spawn(async move { shared.load_package(package, members).await }),
+            );
         }
         let mut attempts = Vec::new();
         let mut outcome = LoadOutcome::default();
         for task in tasks {
             match task.await {
                 Ok(done) => attempts.extend(done),
-                Err(error) => outcome.warnings.push(format!("loading an extension failed inside the host: {error}")),
+                Err(error) => outcome.warnings.push(format!(
+                    "loading an extension failed inside the host: {error}"
+                )),
             }
         }
         attempts.sort_by_key(|attempt| attempt.placed.order);
@@ -109,29 +152,34 @@ impl Shared {
         outcome
     }
 
-    fn accept(&self, id: ExtId, placed: Placed, slot: Arc<IsolateSlot>, mut registered: Registrations) -> Loaded {
+    fn accept(
+        &self,
+        id: ExtId,
+        placed: Placed,
+        slot: Arc<IsolateSlot>,
+        mut registered: Registrations,
+    ) -> Loaded {
         for change in self.early.lock().remove(&id).unwrap_or_default() {
             merge(&mut registered, change);
         }
-        let discovered = placed.extension;
-        let directory = discovered.path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
-        let info = ExtensionInfo {
+        let identity = Identity {
             id,
             order: placed.order,
-            path: shown(&discovered),
-            directory,
-            profile: discovered.profile,
-            source: source_info(&discovered),
-            scope: discovered.scope,
             isolate: slot,
-            discovered,
+            discovered: placed.extension,
         };
-        Loaded { info: Arc::new(info), registered }
+        let info = ExtensionInfo::new(identity);
+        Loaded {
+            info: Arc::new(info),
+            registered,
+        }
     }
 
     /// Makes registrations effective, in load order.
     fn apply(self: &Arc<Self>, loaded: Vec<Loaded>, outcome: &mut LoadOutcome) {
-        outcome.warnings.extend(crate::tools::clash_notes(self, &loaded));
+        outcome
+            .warnings
+            .extend(crate::tools::clash_notes(self, &loaded));
         self.registry.add(loaded.clone());
         for extension in &loaded {
             for tool in &extension.registered.tools {
@@ -140,9 +188,15 @@ impl Shared {
             for provider in &extension.registered.providers {
                 if let Err(message) = self.register_provider(&extension.info, provider) {
                     let _ = self.registry.change(extension.info.id, |registered| {
-                        registered.providers.retain(|known| known.name != provider.name);
+                        registered
+                            .providers
+                            .retain(|known| known.name != provider.name);
                     });
-                    outcome.errors.push(ExtensionErrorReport::new(&extension.info.path, "register_provider", message));
+                    outcome.errors.push(ExtensionErrorReport::new(
+                        &extension.info.path,
+                        "register_provider",
+                        message,
+                    ));
                 }
             }
         }
@@ -158,14 +212,23 @@ impl Shared {
         self.touch();
     }
 
-    async fn load_package(self: Arc<Self>, package: PackageKey, members: Vec<Placed>) -> Vec<Attempt> {
-        let Some(first) = members.first() else { return Vec::new() };
+    async fn load_package(
+        self: Arc<Self>,
+        package: PackageKey,
+        members: Vec<Placed>,
+    ) -> Vec<Attempt> {
+        let Some(first) = members.first() else {
+            return Vec::new();
+        };
         let slot = match self.slot_for(&package, first) {
             Ok(slot) => slot,
             Err((slot, message)) => {
                 let failed = |placed: Placed| Attempt {
                     id: self.allocate_ext(),
-                    result: Err(load_report(&placed.extension, format!("Failed to load extension: {message}"))),
+                    result: Err(load_report(
+                        &placed.extension,
+                        format!("Failed to load extension: {message}"),
+                    )),
                     placed,
                     slot: slot.clone(),
                 };
@@ -177,7 +240,12 @@ impl Shared {
             let id = self.allocate_ext();
             slot.add(id, &shown(&placed.extension));
             let result = self.load_entry(&slot, id, &placed.extension).await;
-            attempts.push(Attempt { id, placed, slot: slot.clone(), result });
+            attempts.push(Attempt {
+                id,
+                placed,
+                slot: slot.clone(),
+                result,
+            });
         }
         attempts
     }
@@ -188,7 +256,12 @@ impl Shared {
         package: &PackageKey,
         first: &Placed,
     ) -> Result<Arc<IsolateSlot>, (Arc<IsolateSlot>, String)> {
-        let known = self.isolates.lock().iter().find(|slot| slot.package == *package && slot.is_running()).cloned();
+        let known = self
+            .isolates
+            .lock()
+            .iter()
+            .find(|slot| slot.package == *package && slot.is_running())
+            .cloned();
         if let Some(slot) = known {
             return Ok(slot);
         }
@@ -237,16 +310,26 @@ impl Shared {
             agent_dir: &self.options.agent_dir.to_string_lossy(),
             app_name: &self.options.app_name,
             version: &self.options.version,
+            surface: extension.surface.as_str(),
             flags: &flags,
         };
         self.early.lock().insert(id, Vec::new());
-        let scope = self.calls.begin(id, "load", crate::calls::Purpose::Other, tokio_util::sync::CancellationToken::new());
+        let scope = self.calls.begin(
+            id,
+            "load",
+            crate::calls::Purpose::Other,
+            tokio_util::sync::CancellationToken::new(),
+        );
         let deadline = self.limits.read().load;
-        let answer = self.invoke_json(slot, "load", &header, None, &scope, deadline).await;
+        let answer = self
+            .invoke_json(slot, "load", &header, None, &scope, deadline)
+            .await;
         let failure = match answer {
             Ok(value) => match parse::registrations(value) {
                 Ok(registered) => return Ok(registered),
-                Err(message) => load_report(extension, format!("Failed to load extension: {message}")),
+                Err(message) => {
+                    load_report(extension, format!("Failed to load extension: {message}"))
+                }
             },
             Err(error) => {
                 let mut report = load_report(extension, reason(&error));
@@ -257,8 +340,13 @@ impl Shared {
         };
         // Whatever the factory left running must not act on this session.
         if let Ok(api) = slot.api() {
-            let message = format!("Extension \"{path}\" failed to load and its API is no longer active.");
-            api.post("stale", json!({"ext": id, "message": message}).to_string(), None);
+            let message =
+                format!("Extension \"{path}\" failed to load and its API is no longer active.");
+            api.post(
+                "stale",
+                json!({"ext": id, "message": message}).to_string(),
+                None,
+            );
         }
         Err(failure)
     }
@@ -268,7 +356,9 @@ impl Shared {
         let live: Vec<ExtId> = self.registry.infos().iter().map(|info| info.id).collect();
         let empty: Vec<_> = {
             let mut isolates = self.isolates.lock();
-            let (keep, empty) = isolates.drain(..).partition(|slot| slot.ids().iter().any(|id| live.contains(id)));
+            let (keep, empty) = isolates
+                .drain(..)
+                .partition(|slot| slot.ids().iter().any(|id| live.contains(id)));
             *isolates = keep;
             empty
         };

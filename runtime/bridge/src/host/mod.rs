@@ -66,7 +66,8 @@ pub struct HostOptions {
 }
 
 /// Discovers extensions, with current settings and trust.
-pub type DiscoveryPlan = Arc<dyn Fn() -> futures::future::BoxFuture<'static, Discovery> + Send + Sync>;
+pub type DiscoveryPlan =
+    Arc<dyn Fn() -> futures::future::BoxFuture<'static, Discovery> + Send + Sync>;
 
 /// Handle; clones refer to the same extensions.
 #[derive(Clone)]
@@ -218,7 +219,9 @@ impl Shared {
     /// as a package is not, unless settings say so.
     pub(crate) fn permissions_for(&self, extension: &DiscoveredExtension) -> PermissionProfile {
         let settings = self.settings();
-        let named = settings.get("extensionPermissions").and_then(Value::as_object);
+        let named = settings
+            .get("extensionPermissions")
+            .and_then(Value::as_object);
         let word = named.and_then(|named| {
             named
                 .get(&extension.source)

@@ -30,19 +30,35 @@ impl ExtensionHost {
     ///
     /// A reload discovers and loads everything anew. Any other replacement re-creates pi extensions only: xcsh never
     /// replaces an extension instance, so its extensions live on and see `session_switch` (`spec/extension-api.md` §4.5).
-    pub async fn reload_runtime(&self, ended: ShutdownReason, _starting: SessionStartReason) -> LoadOutcome {
+    pub async fn reload_runtime(
+        &self,
+        ended: ShutdownReason,
+        _starting: SessionStartReason,
+    ) -> LoadOutcome {
         let shared = &self.shared;
         let everything = ended == ShutdownReason::Reload;
         let infos = shared.registry.infos();
         let replaced = |slot: &IsolateSlot| {
-            everything || infos.iter().any(|info| info.isolate.id == slot.id && info.profile == Profile::Pi)
+            everything
+                || infos
+                    .iter()
+                    .any(|info| info.isolate.id == slot.id && info.profile == Profile::Pi)
         };
         let again: Vec<Placed> = infos
             .iter()
             .filter(|info| replaced(&info.isolate))
-            .map(|info| Placed { order: info.order, extension: info.discovered.clone() })
+            .map(|info| Placed {
+                order: info.order(),
+                extension: info.discovered.clone(),
+            })
             .collect();
-        let slots: Vec<Arc<IsolateSlot>> = shared.isolates.lock().iter().filter(|slot| replaced(slot)).cloned().collect();
+        let slots: Vec<Arc<IsolateSlot>> = shared
+            .isolates
+            .lock()
+            .iter()
+            .filter(|slot| replaced(slot))
+            .cloned()
+            .collect();
         for slot in slots {
             shared.retire(&slot);
         }
@@ -67,7 +83,11 @@ impl Shared {
                 if info.profile == Profile::Pi
                     && let Ok(api) = slot.api()
                 {
-                    api.post("stale", json!({"ext": id, "message": STALE}).to_string(), None);
+                    api.post(
+                        "stale",
+                        json!({"ext": id, "message": STALE}).to_string(),
+                        None,
+                    );
                 }
             }
         }

@@ -17,13 +17,18 @@ pub(crate) struct Services {
 
 impl Services {
     pub(crate) fn new(shared: &Arc<Shared>, slot: &Arc<IsolateSlot>) -> Self {
-        Self { shared: Arc::downgrade(shared), slot: Arc::downgrade(slot) }
+        Self {
+            shared: Arc::downgrade(shared),
+            slot: Arc::downgrade(slot),
+        }
     }
 
     fn owner(&self) -> Result<(Arc<Shared>, Arc<IsolateSlot>), HostCallError> {
         match (self.shared.upgrade(), self.slot.upgrade()) {
             (Some(shared), Some(slot)) if !slot.has_ended() => Ok((shared, slot)),
-            _ => Err(HostCallError::new("This extension was shut down; the host no longer answers it.")),
+            _ => Err(HostCallError::new(
+                "This extension was shut down; the host no longer answers it.",
+            )),
         }
     }
 }
@@ -36,7 +41,11 @@ impl IsolateHost for Services {
         host_calls::call_sync(&shared, &slot, method, args)
     }
 
-    fn call_async(&self, method: String, args: String) -> BoxFuture<'static, Result<Option<String>, HostCallError>> {
+    fn call_async(
+        &self,
+        method: String,
+        args: String,
+    ) -> BoxFuture<'static, Result<Option<String>, HostCallError>> {
         match self.owner() {
             Ok((shared, slot)) => Box::pin(host_calls::call_async(shared, slot, method, args)),
             Err(error) => Box::pin(async move { Err(error) }),
@@ -51,7 +60,11 @@ impl IsolateHost for Services {
 
     fn output(&self, line: &str) {
         use std::io::Write as _;
-        let name = self.slot.upgrade().map(|slot| slot.name.clone()).unwrap_or_default();
+        let name = self
+            .slot
+            .upgrade()
+            .map(|slot| slot.name.clone())
+            .unwrap_or_default();
         // A closed stderr leaves nobody to tell.
         let _ = writeln!(std::io::stderr().lock(), "[{name}] {line}");
     }

@@ -29,8 +29,22 @@ pub(crate) struct IsolateSlot {
 }
 
 impl IsolateSlot {
-    pub(crate) fn new(package: PackageKey, name: String, root: PathBuf, permissions: PermissionProfile) -> Self {
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), package, name, root, permissions, api: OnceLock::new(), extensions: Mutex::default(), ended: AtomicBool::new(false) }
+    pub(crate) fn new(
+        package: PackageKey,
+        name: String,
+        root: PathBuf,
+        permissions: PermissionProfile,
+    ) -> Self {
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            package,
+            name,
+            root,
+            permissions,
+            api: OnceLock::new(),
+            extensions: Mutex::default(),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// Gives the slot its isolate, right after it was started.
@@ -40,7 +54,9 @@ impl IsolateSlot {
     }
 
     pub(crate) fn api(&self) -> Result<&Arc<dyn IsolateApi>, CallError> {
-        self.api.get().ok_or_else(|| CallError::Stopped(StopCause::Other("the isolate was never started".into())))
+        self.api.get().ok_or_else(|| {
+            CallError::Stopped(StopCause::Other("the isolate was never started".into()))
+        })
     }
 
     pub(crate) fn add(&self, id: ExtId, path: &str) {

@@ -17,18 +17,28 @@ impl<'a> Args<'a> {
             Value::Null
         } else {
             serde_json::from_str(text).map_err(|error| {
-                HostCallError::arguments(format!("host call \"{method}\": arguments are not JSON: {error}"))
+                HostCallError::arguments(format!(
+                    "host call \"{method}\": arguments are not JSON: {error}"
+                ))
             })?
         };
         match value {
-            Value::Null => Ok(Self { method, map: Map::new() }),
+            Value::Null => Ok(Self {
+                method,
+                map: Map::new(),
+            }),
             Value::Object(map) => Ok(Self { method, map }),
-            _ => Err(HostCallError::arguments(format!("host call \"{method}\": arguments must be an object"))),
+            _ => Err(HostCallError::arguments(format!(
+                "host call \"{method}\": arguments must be an object"
+            ))),
         }
     }
 
     fn wrong(&self, name: &str, expected: &str) -> HostCallError {
-        HostCallError::arguments(format!("host call \"{}\": \"{name}\" must be {expected}", self.method))
+        HostCallError::arguments(format!(
+            "host call \"{}\": \"{name}\" must be {expected}",
+            self.method
+        ))
     }
 
     fn given(&self, name: &str) -> Option<&Value> {
@@ -37,39 +47,62 @@ impl<'a> Args<'a> {
 
     /// A member that must be a string.
     pub(crate) fn text(&self, name: &str) -> Result<&str, HostCallError> {
-        self.map.get(name).and_then(Value::as_str).ok_or_else(|| self.wrong(name, "a string"))
+        self.map
+            .get(name)
+            .and_then(Value::as_str)
+            .ok_or_else(|| self.wrong(name, "a string"))
     }
 
     /// A string, or nothing when absent or null.
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&str>, HostCallError> {
-        self.given(name).map(|value| value.as_str().ok_or_else(|| self.wrong(name, "a string"))).transpose()
+        self.given(name)
+            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "a string")))
+            .transpose()
     }
 
     /// A whole, non-negative number.
     pub(crate) fn number(&self, name: &str) -> Result<u64, HostCallError> {
-        self.optional_number(name)?.ok_or_else(|| self.wrong(name, "a whole number"))
+        self.optional_number(name)?
+            .ok_or_else(|| self.wrong(name, "a whole number"))
     }
 
     /// As [`number`](Self::number), or nothing.
     pub(crate) fn optional_number(&self, name: &str) -> Result<Option<u64>, HostCallError> {
         self.given(name)
             .map(|value| {
-                let whole = value.as_f64().filter(|number| *number >= 0.0 && number.fract() == 0.0);
-                value.as_u64().or(whole.map(|number| number as u64)).ok_or_else(|| self.wrong(name, "a whole number"))
+                let whole = value
+                    .as_f64()
+                    .filter(|number| *number >= 0.0 && number.fract() == 0.0);
+                value
+                    .as_u64()
+                    .or(whole.map(|number| number as u64))
+                    .ok_or_else(|| self.wrong(name, "a whole number"))
             })
             .transpose()
     }
 
     /// True or false; absent is false.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, HostCallError> {
-        self.given(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(|| self.wrong(name, "true or false")))
+        self.given(name).map_or(Ok(false), |value| {
+            value
+                .as_bool()
+                .ok_or_else(|| self.wrong(name, "true or false"))
+        })
     }
 
     /// An array of strings.
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<String>, HostCallError> {
-        let list = self.map.get(name).and_then(Value::as_array).ok_or_else(|| self.wrong(name, "an array of strings"))?;
+        let list = self
+            .map
+            .get(name)
+            .and_then(Value::as_array)
+            .ok_or_else(|| self.wrong(name, "an array of strings"))?;
         list.iter()
-            .map(|item| item.as_str().map(str::to_string).ok_or_else(|| self.wrong(name, "an array of strings")))
+            .map(|item| {
+                item.as_str()
+                    .map(str::to_string)
+                    .ok_or_else(|| self.wrong(name, "an array of strings"))
+            })
             .collect()
     }
 
@@ -115,8 +148,15 @@ mod tests {
 
     #[test]
     fn errors_name_the_method_and_the_member() {
-        let args = Args::parse("exec", r#"{"command": 5, "timeout": 1.5, "args": ["a", 1], "n": 3.0}"#).unwrap();
-        assert_eq!(args.text("command").unwrap_err().message, "host call \"exec\": \"command\" must be a string");
+        let args = Args::parse(
+            "exec",
+            r#"{"command": 5, "timeout": 1.5, "args": ["a", 1], "n": 3.0}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            args.text("command").unwrap_err().message,
+            "host call \"exec\": \"command\" must be a string"
+        );
         assert!(args.optional_number("timeout").is_err());
         assert!(args.texts("args").is_err());
         assert_eq!(args.number("n"), Ok(3));

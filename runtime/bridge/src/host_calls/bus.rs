@@ -54,7 +54,10 @@ pub(super) fn log(caller: &Caller, mut args: Args<'_>) -> Answer {
         message = format!("{message} {context}");
     }
     if message.len() > MAX_LOG {
-        let cut = (0..=MAX_LOG).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+        let cut = (0..=MAX_LOG)
+            .rev()
+            .find(|at| message.is_char_boundary(*at))
+            .unwrap_or(0);
         message.truncate(cut);
     }
     match args.text("level")? {
@@ -68,7 +71,8 @@ pub(super) fn log(caller: &Caller, mut args: Args<'_>) -> Answer {
 
 pub(super) fn error(caller: &Caller, args: Args<'_>) -> Answer {
     let ext = caller.ext(&args)?;
-    let mut report = ExtensionErrorReport::new(caller.path(ext), args.text("event")?, args.text("message")?);
+    let mut report =
+        ExtensionErrorReport::new(caller.path(ext), args.text("event")?, args.text("message")?);
     report.stack = args.optional_text("stack")?.map(str::to_string);
     caller.shared.reports.send(report);
     Ok(None)

@@ -15,7 +15,9 @@ use crate::session_port::Session;
 
 /// Waiting for the agent is not the extension's doing: the deadline of its call stands still.
 fn pause(caller: &Caller, args: &Args<'_>) -> Result<Option<PauseGuard>, HostCallError> {
-    Ok(caller.call(args)?.map(|call| PauseGuard::new(call.clock.clone())))
+    Ok(caller
+        .call(args)?
+        .map(|call| PauseGuard::new(call.clock.clone())))
 }
 
 pub(super) async fn wait_for_idle(caller: Caller, args: Args<'static>) -> Answer {
@@ -28,7 +30,10 @@ pub(super) async fn wait_for_idle(caller: Caller, args: Args<'static>) -> Answer
 
 pub(super) async fn set_model(caller: Caller, args: Args<'static>) -> Answer {
     let session = caller.shared.bound_session()?;
-    let done = session.set_model(args.text("provider")?, args.text("id")?).await.map_err(HostCallError::new)?;
+    let done = session
+        .set_model(args.text("provider")?, args.text("id")?)
+        .await
+        .map_err(HostCallError::new)?;
     Ok(Some(json!(done)))
 }
 
@@ -36,8 +41,14 @@ pub(super) async fn set_model(caller: Caller, args: Args<'static>) -> Answer {
 pub(super) async fn compact(caller: Caller, args: Args<'static>) -> Answer {
     caller.call(&args)?;
     let session = caller.shared.bound_session()?;
-    let instructions = args.optional_text("customInstructions")?.map(str::to_string);
-    session.compact(instructions).await.map(Some).map_err(HostCallError::new)
+    let instructions = args
+        .optional_text("customInstructions")?
+        .map(str::to_string);
+    session
+        .compact(instructions)
+        .await
+        .map(Some)
+        .map_err(HostCallError::new)
 }
 
 /// Runs a change of the session and then the callbacks that belong to the new one.
@@ -50,7 +61,11 @@ where
     caller.refuse_deadlock(method, args)?;
     let session = caller.shared.bound_session()?;
     let _pause = pause(caller, args)?;
-    let ext = call.as_ref().map(|call| call.ext).or_else(|| caller.slot.ids().first().copied()).unwrap_or_default();
+    let ext = call
+        .as_ref()
+        .map(|call| call.ext)
+        .or_else(|| caller.slot.ids().first().copied())
+        .unwrap_or_default();
     let cancelled = change(session).await.map_err(HostCallError::new)?;
     if !cancelled {
         for (name, purpose) in [("setup", Purpose::Setup), ("withSession", Purpose::Command)] {
@@ -67,13 +82,19 @@ where
 
 pub(super) async fn new_session(caller: Caller, args: Args<'static>) -> Answer {
     let parent = args.optional_text("parentSession")?.map(str::to_string);
-    replace(&caller, &args, "newSession", |session| async move { session.new_session(parent).await }).await
+    replace(&caller, &args, "newSession", |session| async move {
+        session.new_session(parent).await
+    })
+    .await
 }
 
 pub(super) async fn switch_session(caller: Caller, args: Args<'static>) -> Answer {
     let text = args.text("path")?.to_string();
     let path = expand(&caller, &text);
-    replace(&caller, &args, "switchSession", |session| async move { session.switch_session(path).await }).await
+    replace(&caller, &args, "switchSession", |session| async move {
+        session.switch_session(path).await
+    })
+    .await
 }
 
 fn expand(caller: &Caller, text: &str) -> PathBuf {
@@ -89,21 +110,31 @@ pub(super) async fn fork(caller: Caller, args: Args<'static>) -> Answer {
         None | Some("before") => ForkPosition::Before,
         Some("at") => ForkPosition::At,
         Some(other) => {
-            return Err(HostCallError::arguments(format!("fork: position must be \"before\" or \"at\", not \"{other}\"")));
+            return Err(HostCallError::arguments(format!(
+                "fork: position must be \"before\" or \"at\", not \"{other}\""
+            )));
         }
     };
-    replace(&caller, &args, "fork", |session| async move { session.fork(entry, position).await }).await
+    replace(&caller, &args, "fork", |session| async move {
+        session.fork(entry, position).await
+    })
+    .await
 }
 
 pub(super) async fn navigate_tree(caller: Caller, args: Args<'static>) -> Answer {
     let target = args.text("targetId")?.to_string();
     let options = NavigateOptions {
         summarize: args.flag("summarize")?,
-        custom_instructions: args.optional_text("customInstructions")?.map(str::to_string),
+        custom_instructions: args
+            .optional_text("customInstructions")?
+            .map(str::to_string),
         replace_instructions: args.flag("replaceInstructions")?,
         label: args.optional_text("label")?.map(str::to_string),
     };
-    replace(&caller, &args, "navigateTree", |session| async move { session.navigate(&target, options).await }).await
+    replace(&caller, &args, "navigateTree", |session| async move {
+        session.navigate(&target, options).await
+    })
+    .await
 }
 
 /// xcsh re-opens the session file, pi reloads the extensions (`spec/extension-api.md` §11.1).

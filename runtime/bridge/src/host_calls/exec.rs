@@ -25,16 +25,26 @@ pub(super) async fn exec(caller: Caller, args: Args<'static>) -> Answer {
         command: args.text("command")?.to_string(),
         args: args.texts("args")?,
         cwd,
-        timeout: args.optional_number("timeout")?.filter(|ms| *ms > 0).map(Duration::from_millis),
+        timeout: args
+            .optional_number("timeout")?
+            .filter(|ms| *ms > 0)
+            .map(Duration::from_millis),
         max_buffer,
     };
     // Ends with the call only when the call is given up: an aborted tool decides by itself, through `signal`.
     let parent = call.map_or_else(CancellationToken::new, |call| call.gone.clone());
-    let result = caller.shared.execs.run(ext, args.number("execId")?, request, &parent).await;
+    let result = caller
+        .shared
+        .execs
+        .run(ext, args.number("execId")?, request, &parent)
+        .await;
     Ok(Some(json!(result)))
 }
 
 pub(super) fn cancel(caller: &Caller, args: Args<'_>) -> Answer {
-    caller.shared.execs.cancel(&caller.slot.ids(), args.number("execId")?);
+    caller
+        .shared
+        .execs
+        .cancel(&caller.slot.ids(), args.number("execId")?);
     Ok(None)
 }

@@ -1,6 +1,8 @@
 //! Action methods with an immediate effect: messages, entries, labels, tools, names.
 
-use pier_agent::agent_session::{CustomMessageRequest, DeliverAs, DeliveryOptions, UserMessageOptions};
+use pier_agent::agent_session::{
+    CustomMessageRequest, DeliverAs, DeliveryOptions, UserMessageOptions,
+};
 use pier_agent::hooks::StreamingBehavior;
 use pier_protocol::message::Content;
 use serde_json::{Value, json};
@@ -11,8 +13,11 @@ use crate::isolate::HostCallError;
 
 fn content(value: Value) -> Result<Content, HostCallError> {
     let value = if value.is_null() { json!([]) } else { value };
-    serde_json::from_value(value)
-        .map_err(|error| HostCallError::arguments(format!("\"content\" is neither a string nor blocks: {error}")))
+    serde_json::from_value(value).map_err(|error| {
+        HostCallError::arguments(format!(
+            "\"content\" is neither a string nor blocks: {error}"
+        ))
+    })
 }
 
 pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
@@ -31,10 +36,16 @@ pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
         content: content(message.remove("content").unwrap_or(Value::Null))?,
         display: message.get("display").is_none_or(crate::wire::truthy),
         details: message.remove("details").filter(|value| !value.is_null()),
-        attribution: message.get("attribution").and_then(Value::as_str).map(str::to_string),
+        attribution: message
+            .get("attribution")
+            .and_then(Value::as_str)
+            .map(str::to_string),
     };
     let options = DeliveryOptions {
-        deliver_as: options.get("deliverAs").and_then(Value::as_str).and_then(DeliverAs::parse),
+        deliver_as: options
+            .get("deliverAs")
+            .and_then(Value::as_str)
+            .and_then(DeliverAs::parse),
         trigger_turn: options.get("triggerTurn").and_then(Value::as_bool),
     };
     session.send_message(request, options);
@@ -53,7 +64,9 @@ pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
             Some("followUp") => Some(StreamingBehavior::FollowUp),
             _ => None,
         },
-        expand_prompt_templates: options.get("expandPromptTemplates").is_some_and(crate::wire::truthy),
+        expand_prompt_templates: options
+            .get("expandPromptTemplates")
+            .is_some_and(crate::wire::truthy),
     };
     session.send_user_message(content, options);
     Ok(None)
@@ -63,28 +76,43 @@ pub(super) fn append_entry(caller: &Caller, mut args: Args<'_>) -> Answer {
     caller.ext(&args)?;
     caller.call(&args)?;
     let data = args.take_optional("data");
-    let id = caller.shared.bound_session()?.append_entry(args.text("customType")?, data).map_err(HostCallError::new)?;
+    let id = caller
+        .shared
+        .bound_session()?
+        .append_entry(args.text("customType")?, data)
+        .map_err(HostCallError::new)?;
     Ok(Some(json!({"id": id})))
 }
 
 pub(super) fn session_append(caller: &Caller, mut args: Args<'_>) -> Answer {
     let call = caller.open_call(&args)?;
     if !matches!(call.purpose, Purpose::Setup) {
-        return Err(HostCallError::new("Entries can be appended only while the setup callback of newSession runs."));
+        return Err(HostCallError::new(
+            "Entries can be appended only while the setup callback of newSession runs.",
+        ));
     }
     let entry = Value::Object(args.take_object("entry")?);
-    let id = caller.shared.bound_session()?.append_raw(entry).map_err(HostCallError::new)?;
+    let id = caller
+        .shared
+        .bound_session()?
+        .append_raw(entry)
+        .map_err(HostCallError::new)?;
     Ok(Some(json!({"id": id})))
 }
 
 pub(super) fn set_entry_label(caller: &Caller, args: Args<'_>) -> Answer {
     let session = caller.shared.bound_session()?;
-    session.set_label(args.text("entryId")?, args.optional_text("label")?).map_err(HostCallError::new)?;
+    session
+        .set_label(args.text("entryId")?, args.optional_text("label")?)
+        .map_err(HostCallError::new)?;
     Ok(None)
 }
 
 pub(super) fn set_active_tools(caller: &Caller, args: Args<'_>) -> Answer {
-    caller.shared.bound_session()?.set_active_tools(&args.texts("names")?);
+    caller
+        .shared
+        .bound_session()?
+        .set_active_tools(&args.texts("names")?);
     Ok(None)
 }
 
@@ -92,7 +120,9 @@ pub(super) fn set_thinking_level(caller: &Caller, args: Args<'_>) -> Answer {
     let session = caller.shared.bound_session()?;
     let level = args.text("level")?.to_string();
     if pier_protocol::model::ThinkingLevel::parse(&level).is_none() {
-        return Err(HostCallError::arguments(format!("setThinkingLevel: unknown level \"{level}\"")));
+        return Err(HostCallError::arguments(format!(
+            "setThinkingLevel: unknown level \"{level}\""
+        )));
     }
     let (shared, path) = (caller.shared.clone(), caller.slot.reported_path(None));
     start_now(&caller.shared, async move {

@@ -25,7 +25,6 @@ use crate::calls::{Call, Purpose};
 use crate::host::Shared;
 use crate::host::slot::IsolateSlot;
 use crate::isolate::{CallError, HostCallError, PermissionProfile};
-use crate::registry::ExtensionInfo;
 use crate::wire::ExtId;
 pub(crate) use args::Args;
 
@@ -86,25 +85,61 @@ const SYNC: &[(&str, SyncCall)] = &[
 
 const ASYNC: &[(&str, AsyncCall)] = &[
     ("exec", |caller, args| Box::pin(exec::exec(caller, args))),
-    ("ui.dialog", |caller, args| Box::pin(ui::dialog(caller, args))),
-    ("waitForIdle", |caller, args| Box::pin(control::wait_for_idle(caller, args))),
-    ("setModel", |caller, args| Box::pin(control::set_model(caller, args))),
-    ("compact", |caller, args| Box::pin(control::compact(caller, args))),
-    ("newSession", |caller, args| Box::pin(control::new_session(caller, args))),
-    ("switchSession", |caller, args| Box::pin(control::switch_session(caller, args))),
+    ("ui.dialog", |caller, args| {
+        Box::pin(ui::dialog(caller, args))
+    }),
+    ("waitForIdle", |caller, args| {
+        Box::pin(control::wait_for_idle(caller, args))
+    }),
+    ("setModel", |caller, args| {
+        Box::pin(control::set_model(caller, args))
+    }),
+    ("compact", |caller, args| {
+        Box::pin(control::compact(caller, args))
+    }),
+    ("newSession", |caller, args| {
+        Box::pin(control::new_session(caller, args))
+    }),
+    ("switchSession", |caller, args| {
+        Box::pin(control::switch_session(caller, args))
+    }),
     ("fork", |caller, args| Box::pin(control::fork(caller, args))),
-    ("navigateTree", |caller, args| Box::pin(control::navigate_tree(caller, args))),
-    ("reload", |caller, args| Box::pin(control::reload(caller, args))),
-    ("executeTool", |caller, args| Box::pin(tools::execute_nested(caller, args))),
-    ("runBuiltinTool", |caller, args| Box::pin(tools::run_builtin(caller, args))),
-    ("session.artifact", |caller, args| Box::pin(state::artifact(caller, args))),
-    ("getApiKey", |caller, args| Box::pin(models::get_api_key(caller, args))),
-    ("complete", |caller, args| Box::pin(models::complete(caller, args))),
-    ("refreshModels", |caller, args| Box::pin(models::refresh_models(caller, args))),
-    ("stream.drain", |caller, args| Box::pin(streams::stream_drain(caller, args))),
-    ("stream.payload", |caller, args| Box::pin(streams::stream_payload(caller, args))),
-    ("stream.response", |caller, args| Box::pin(streams::stream_response(caller, args))),
-    ("oauth.interact", |caller, args| Box::pin(ui::oauth_interact(caller, args))),
+    ("navigateTree", |caller, args| {
+        Box::pin(control::navigate_tree(caller, args))
+    }),
+    ("reload", |caller, args| {
+        Box::pin(control::reload(caller, args))
+    }),
+    ("executeTool", |caller, args| {
+        Box::pin(tools::execute_nested(caller, args))
+    }),
+    ("runBuiltinTool", |caller, args| {
+        Box::pin(tools::run_builtin(caller, args))
+    }),
+    ("session.artifact", |caller, args| {
+        Box::pin(state::artifact(caller, args))
+    }),
+    ("getApiKey", |caller, args| {
+        Box::pin(models::get_api_key(caller, args))
+    }),
+    ("complete", |caller, args| {
+        Box::pin(models::complete(caller, args))
+    }),
+    ("refreshModels", |caller, args| {
+        Box::pin(models::refresh_models(caller, args))
+    }),
+    ("stream.drain", |caller, args| {
+        Box::pin(streams::stream_drain(caller, args))
+    }),
+    ("stream.payload", |caller, args| {
+        Box::pin(streams::stream_payload(caller, args))
+    }),
+    ("stream.response", |caller, args| {
+        Box::pin(streams::stream_response(caller, args))
+    }),
+    ("oauth.interact", |caller, args| {
+        Box::pin(ui::oauth_interact(caller, args))
+    }),
 ];
 
 /// Answers a synchronous call.
@@ -114,12 +149,19 @@ pub(crate) fn call_sync(
     method: &str,
     text: &str,
 ) -> Result<Option<String>, HostCallError> {
-    let caller = Caller { shared: shared.clone(), slot: slot.clone() };
+    let caller = Caller {
+        shared: shared.clone(),
+        slot: slot.clone(),
+    };
     if method == "session.sync" {
         // The entries are text already; they are not parsed on the way.
         return state::session_sync(&caller, &Args::parse(method, text)?).map(Some);
     }
-    let call = SYNC.iter().find(|(name, _)| *name == method).ok_or_else(|| unknown(method))?.1;
+    let call = SYNC
+        .iter()
+        .find(|(name, _)| *name == method)
+        .ok_or_else(|| unknown(method))?
+        .1;
     Ok(call(&caller, Args::parse(method, text)?)?.map(|value| value.to_string()))
 }
 
@@ -130,7 +172,10 @@ pub(crate) async fn call_async(
     method: String,
     text: String,
 ) -> Result<Option<String>, HostCallError> {
-    let (name, call) = ASYNC.iter().find(|(name, _)| *name == method).ok_or_else(|| unknown(&method))?;
+    let (name, call) = ASYNC
+        .iter()
+        .find(|(name, _)| *name == method)
+        .ok_or_else(|| unknown(&method))?;
     let args = Args::parse(name, &text)?;
     let answer = call(Caller { shared, slot }, args).await?;
     Ok(answer.map(|value| value.to_string()))
@@ -147,13 +192,10 @@ impl Caller {
         if self.slot.ids().contains(&ext) {
             Ok(ext)
         } else {
-            Err(HostCallError::arguments(format!("extension {ext} does not live in this isolate")))
+            Err(HostCallError::arguments(format!(
+                "extension {ext} does not live in this isolate"
+            )))
         }
-    }
-
-    /// What is known of a loaded extension; an error while it is still loading or after it was withdrawn.
-    pub(crate) fn info(&self, ext: ExtId) -> Result<Arc<ExtensionInfo>, HostCallError> {
-        self.shared.registry.get(ext).ok_or_else(|| HostCallError::new("This extension is not active."))
     }
 
     /// Path of the calling extension for reports, loaded or not.
@@ -169,9 +211,9 @@ impl Caller {
         let id = args.optional_number("callId")?;
         let call = self.shared.calls.check(id)?;
         match call {
-            Some(call) if !self.slot.ids().contains(&call.ext) => {
-                Err(HostCallError::arguments("\"callId\" belongs to another isolate"))
-            }
+            Some(call) if !self.slot.ids().contains(&call.ext) => Err(HostCallError::arguments(
+                "\"callId\" belongs to another isolate",
+            )),
             other => Ok(other),
         }
     }
@@ -179,7 +221,8 @@ impl Caller {
     /// An open call of a certain purpose.
     pub(crate) fn open_call(&self, args: &Args<'_>) -> Result<Arc<Call>, HostCallError> {
         args.number("callId")?;
-        self.call(args)?.ok_or_else(|| HostCallError::new("This call has ended."))
+        self.call(args)?
+            .ok_or_else(|| HostCallError::new("This call has ended."))
     }
 
     /// Refuses what a restricted package may not do.
@@ -197,7 +240,11 @@ impl Caller {
     }
 
     /// Refuses to wait for the agent inside a handler that the agent waits for.
-    pub(crate) fn refuse_deadlock(&self, method: &str, args: &Args<'_>) -> Result<(), HostCallError> {
+    pub(crate) fn refuse_deadlock(
+        &self,
+        method: &str,
+        args: &Args<'_>,
+    ) -> Result<(), HostCallError> {
         let id = args.optional_number("callId")?;
         let ext = self.slot.ids().first().copied();
         match self.shared.calls.would_deadlock(id, ext) {
@@ -217,11 +264,23 @@ impl Caller {
         arguments: Value,
         purpose: Purpose,
     ) -> Result<Value, CallError> {
-        let scope = self.shared.calls.begin(ext, what, purpose, CancellationToken::new());
+        let scope = self
+            .shared
+            .calls
+            .begin(ext, what, purpose, CancellationToken::new());
         let header = serde_json::json!({"handle": handle, "callId": scope.id()});
         let deadline = self.shared.limits.read().long;
         let payload: Arc<str> = arguments.to_string().into();
-        self.shared.invoke_json(&self.slot, "callback", &header, Some(payload), &scope, deadline).await
+        self.shared
+            .invoke_json(
+                &self.slot,
+                "callback",
+                &header,
+                Some(payload),
+                &scope,
+                deadline,
+            )
+            .await
     }
 }
 
@@ -246,7 +305,10 @@ mod tests {
     #[test]
     fn every_method_of_the_protocol_page_is_in_the_table() {
         let page = include_str!("../../../../docs/bridge-protocol.md");
-        let tables = page.split("## Isolate to host, synchronous").nth(1).unwrap();
+        let tables = page
+            .split("## Isolate to host, synchronous")
+            .nth(1)
+            .unwrap();
         let mut documented: Vec<String> = Vec::new();
         for line in tables.lines().filter(|line| line.starts_with("| `")) {
             let cell = line.split('|').nth(1).unwrap();

@@ -13,7 +13,11 @@ pub(super) async fn get_api_key(caller: Caller, args: Args<'static>) -> Answer {
     if caller.slot.permissions != PermissionProfile::Trusted {
         return Ok(Some(Value::Null));
     }
-    let key = caller.shared.api_key(args.text("provider")?).await.map_err(HostCallError::new)?;
+    let key = caller
+        .shared
+        .api_key(args.text("provider")?)
+        .await
+        .map_err(HostCallError::new)?;
     Ok(Some(json!(key)))
 }
 
@@ -27,9 +31,16 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
     let call = caller.call(&args)?;
     let handle = args.optional_number("onEvent")?;
     let number = args.number("completionId")?;
-    let completion =
-        Completion { model: args.take("model"), context: args.take("context"), options: args.take("options") };
-    let ext = call.as_ref().map(|call| call.ext).or_else(|| caller.slot.ids().first().copied()).unwrap_or_default();
+    let completion = Completion {
+        model: args.take("model"),
+        context: args.take("context"),
+        options: args.take("options"),
+    };
+    let ext = call
+        .as_ref()
+        .map(|call| call.ext)
+        .or_else(|| caller.slot.ids().first().copied())
+        .unwrap_or_default();
     let cancel = call.map_or_else(CancellationToken::new, |call| call.gone.child_token());
     let mut pending = caller.shared.completions.add(caller.slot.id, number);
     let events = |events: Vec<Value>| {
@@ -37,7 +48,9 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
         async move {
             if let Some(handle) = handle {
                 // A failing listener must not end the request.
-                let _ = caller.callback(ext, "onEvent", handle, json!([events]), Purpose::Other).await;
+                let _ = caller
+                    .callback(ext, "onEvent", handle, json!([events]), Purpose::Other)
+                    .await;
             }
         }
     };
@@ -54,6 +67,9 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
 }
 
 pub(super) fn cancel_completion(caller: &Caller, args: Args<'_>) -> Answer {
-    caller.shared.completions.cancel(caller.slot.id, args.number("completionId")?, ());
+    caller
+        .shared
+        .completions
+        .cancel(caller.slot.id, args.number("completionId")?, ());
     Ok(None)
 }

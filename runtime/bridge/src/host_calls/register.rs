@@ -24,11 +24,15 @@ pub(super) fn register(caller: &Caller, mut args: Args<'_>) -> Answer {
     };
     // Providers can be refused; nothing of the change is kept then.
     for provider in &change.providers {
-        shared.register_provider(&info, provider).map_err(HostCallError::new)?;
+        shared
+            .register_provider(&info, provider)
+            .map_err(HostCallError::new)?;
     }
     let tools = change.tools.clone();
     let flags = !change.flags.is_empty();
-    let _ = shared.registry.change(ext, |registered| merge(registered, change));
+    let _ = shared
+        .registry
+        .change(ext, |registered| merge(registered, change));
     for tool in &tools {
         shared.register_tool(&info, tool);
     }
@@ -44,7 +48,9 @@ pub(super) fn unregister(caller: &Caller, mut args: Args<'_>) -> Answer {
     let kind = args.text("kind")?.to_string();
     let id = args.take("id");
     let shared = &caller.shared;
-    let Some(info) = shared.registry.get(ext) else { return Ok(None) };
+    let Some(info) = shared.registry.get(ext) else {
+        return Ok(None);
+    };
     shared
         .registry
         .change(ext, |registered| withdraw(registered, &kind, &id))
@@ -69,7 +75,10 @@ pub(super) fn unregister_provider(caller: &Caller, args: Args<'_>) -> Answer {
     let name = args.text("name")?;
     if let Some(info) = caller.shared.registry.get(ext) {
         let id = Value::String(name.to_string());
-        let _ = caller.shared.registry.change(ext, |registered| withdraw(registered, "provider", &id));
+        let _ = caller
+            .shared
+            .registry
+            .change(ext, |registered| withdraw(registered, "provider", &id));
         undo(caller, &info, "provider", &id);
     }
     Ok(None)
@@ -78,6 +87,9 @@ pub(super) fn unregister_provider(caller: &Caller, args: Args<'_>) -> Answer {
 pub(super) fn set_label(caller: &Caller, args: Args<'_>) -> Answer {
     let ext = caller.ext(&args)?;
     let label = args.text("label")?.to_string();
-    let _ = caller.shared.registry.change(ext, |registered| registered.label = Some(label));
+    let _ = caller
+        .shared
+        .registry
+        .change(ext, |registered| registered.label = Some(label));
     Ok(None)
 }

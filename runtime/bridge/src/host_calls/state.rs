@@ -10,12 +10,20 @@ pub(super) fn session_sync(caller: &Caller, args: &Args<'_>) -> Result<String, H
     let session = caller.shared.bound_session()?;
     let epoch = args.optional_number("epoch")?.unwrap_or(0);
     let version = args.optional_number("version")?.unwrap_or(0);
-    session.changes_since(epoch, version).map_err(HostCallError::new)
+    session
+        .changes_since(epoch, version)
+        .map_err(HostCallError::new)
 }
 
 fn version(caller: &Caller) -> u64 {
-    let own = caller.shared.changes.load(std::sync::atomic::Ordering::Acquire);
-    let session = caller.shared.session().map_or(0, |session| session.state_version());
+    let own = caller
+        .shared
+        .changes
+        .load(std::sync::atomic::Ordering::Acquire);
+    let session = caller
+        .shared
+        .session()
+        .map_or(0, |session| session.state_version());
     // JavaScript numbers are exact up to 2^53; only equality matters.
     session.wrapping_add(own.wrapping_mul(0x9E37_79B9)) & ((1 << 53) - 1)
 }
@@ -33,7 +41,15 @@ pub(super) fn state(caller: &Caller, _: Args<'_>) -> Answer {
     if let Some(run) = session.run() {
         state.insert("runId".into(), json!(run.id));
     }
-    state.insert("trusted".into(), json!(caller.shared.trusted.load(std::sync::atomic::Ordering::Acquire)));
+    state.insert(
+        "trusted".into(),
+        json!(
+            caller
+                .shared
+                .trusted
+                .load(std::sync::atomic::Ordering::Acquire)
+        ),
+    );
     Ok(Some(Value::Object(state)))
 }
 
@@ -90,16 +106,25 @@ pub(super) fn commands(caller: &Caller, _: Args<'_>) -> Answer {
 
 pub(super) fn models(caller: &Caller, args: Args<'_>) -> Answer {
     let providers = &caller.shared.options.providers;
-    let list = if args.flag("available")? { providers.available_models() } else { providers.models() };
+    let list = if args.flag("available")? {
+        providers.available_models()
+    } else {
+        providers.models()
+    };
     Ok(Some(json!(list)))
 }
 
 pub(super) fn providers(caller: &Caller, _: Args<'_>) -> Answer {
     let shared = &caller.shared;
     let list = shared.options.providers.names().into_iter().map(|name| {
-        let registration = shared.registration_of(&name).map(|(_, registration)| registration);
+        let registration = shared
+            .registration_of(&name)
+            .map(|(_, registration)| registration);
         let member = |key: &str| {
-            registration.as_ref().and_then(|registration| registration.config.get(key)).and_then(Value::as_str)
+            registration
+                .as_ref()
+                .and_then(|registration| registration.config.get(key))
+                .and_then(Value::as_str)
         };
         let auth = match (shared.stored_kind(&name).as_deref(), member("apiKey")) {
             (Some("oauth"), _) => "oauth",
@@ -139,8 +164,14 @@ pub(super) async fn artifact(caller: Caller, args: Args<'static>) -> Answer {
         .artifacts_dir()
         .ok_or_else(|| HostCallError::new("Artifacts need a session that is stored in a file."))?;
     let op = args.text("op")?.to_string();
-    let tool = args.optional_text("toolType")?.unwrap_or("tool").to_string();
-    let content = args.optional_text("content")?.unwrap_or_default().to_string();
+    let tool = args
+        .optional_text("toolType")?
+        .unwrap_or("tool")
+        .to_string();
+    let content = args
+        .optional_text("content")?
+        .unwrap_or_default()
+        .to_string();
     let id = args.optional_text("id")?.map(str::to_string);
     let run = move || crate::artifacts::run(&directory, &op, &tool, &content, id.as_deref());
     match tokio::task::spawn_blocking(run).await {

@@ -31,14 +31,19 @@ fn sink(caller: &Caller, args: &Args<'_>) -> Result<Arc<StreamSink>, HostCallErr
 
 pub(super) fn stream_events(caller: &Caller, mut args: Args<'_>) -> Answer {
     let sink = sink(caller, &args)?;
-    let full = sink.push(args.take_array("events")?).map_err(HostCallError::arguments)?;
+    let full = sink
+        .push(args.take_array("events")?)
+        .map_err(HostCallError::arguments)?;
     Ok(full.then(|| json!({"full": true})))
 }
 
 pub(super) fn stream_event(caller: &Caller, mut args: Args<'_>) -> Answer {
     let sink = sink(caller, &args)?;
     let data = args.take("data");
-    caller.shared.runtime.spawn(async move { sink.observer.stream_event(&sink.model, data).await });
+    caller
+        .shared
+        .runtime
+        .spawn(async move { sink.observer.stream_event(&sink.model, data).await });
     Ok(None)
 }
 
@@ -53,7 +58,11 @@ pub(super) async fn stream_drain(caller: Caller, args: Args<'static>) -> Answer 
 pub(super) async fn stream_payload(caller: Caller, mut args: Args<'static>) -> Answer {
     let sink = sink(&caller, &args)?;
     let payload = args.take("payload");
-    Ok(sink.observer.payload(&payload).await.map(|payload| json!({"payload": payload})))
+    Ok(sink
+        .observer
+        .payload(&payload)
+        .await
+        .map(|payload| json!({"payload": payload})))
 }
 
 pub(super) async fn stream_response(caller: Caller, mut args: Args<'static>) -> Answer {

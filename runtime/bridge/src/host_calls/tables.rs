@@ -17,7 +17,9 @@ pub(crate) struct CancelTable<R> {
 
 impl<R> Default for CancelTable<R> {
     fn default() -> Self {
-        Self { pending: Mutex::default() }
+        Self {
+            pending: Mutex::default(),
+        }
     }
 }
 
@@ -33,7 +35,11 @@ impl<R> CancelTable<R> {
     pub(crate) fn add(&self, isolate: u64, number: u64) -> Pending<'_, R> {
         let (sender, cancelled) = oneshot::channel();
         self.pending.lock().insert((isolate, number), sender);
-        Pending { table: self, key: (isolate, number), cancelled }
+        Pending {
+            table: self,
+            key: (isolate, number),
+            cancelled,
+        }
     }
 
     /// Cancels an operation; one that is not pending any more is fine.

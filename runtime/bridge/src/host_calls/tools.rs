@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pier_agent::tool::{Tool as _, ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates};
+use pier_agent::tool::{ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,15 @@ async fn forward(caller: &Caller, ext: ExtId, handle: Option<u64>, updates: Tool
     while let Some(partial) = updates.next().await {
         if let Some(handle) = handle {
             // A failing progress callback is the isolate's to report; the call goes on.
-            let _ = caller.callback(ext, "onUpdate", handle, json!([output_json(&partial)]), Purpose::Other).await;
+            let _ = caller
+                .callback(
+                    ext,
+                    "onUpdate",
+                    handle,
+                    json!([output_json(&partial)]),
+                    Purpose::Other,
+                )
+                .await;
         }
     }
 }
@@ -31,8 +39,14 @@ async fn forward(caller: &Caller, ext: ExtId, handle: Option<u64>, updates: Tool
 /// `ctx.executeTool`: through the whole interception pipeline of the agent.
 pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> Answer {
     let call = caller.open_call(&args)?;
-    let Purpose::Tool { nested: Some(nested), .. } = &call.purpose else {
-        return Err(HostCallError::new("executeTool() works only inside a tool of a session."));
+    let Purpose::Tool {
+        nested: Some(nested),
+        ..
+    } = &call.purpose
+    else {
+        return Err(HostCallError::new(
+            "executeTool() works only inside a tool of a session.",
+        ));
     };
     let (number, handle) = (args.number("nestedId")?, args.optional_number("onUpdate")?);
     let name = args.text("name")?.to_string();
@@ -41,7 +55,12 @@ pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> A
     let mut pending = caller.shared.nested.add(caller.slot.id, number);
     let updates = ToolUpdates::new();
     let run = async {
-        let run = nested.execute(&name, arguments, cancel.clone(), handle.map(|_| updates.clone()));
+        let run = nested.execute(
+            &name,
+            arguments,
+            cancel.clone(),
+            handle.map(|_| updates.clone()),
+        );
         tokio::pin!(run);
         let outcome = tokio::select! {
             outcome = &mut run => outcome,
@@ -63,22 +82,34 @@ pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> A
 }
 
 pub(super) fn cancel_nested(caller: &Caller, args: Args<'_>) -> Answer {
-    caller.shared.nested.cancel(caller.slot.id, args.number("nestedId")?, ());
+    caller
+        .shared
+        .nested
+        .cancel(caller.slot.id, args.number("nestedId")?, ());
     Ok(None)
 }
 
 /// `createReadTool(cwd).execute(...)` and the like: a built-in tool without a session.
 pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answer {
     let name = args.text("name")?.to_string();
-    let cwd = caller.shared.cwd().join(args.optional_text("cwd")?.unwrap_or_default());
+    let cwd = caller
+        .shared
+        .cwd()
+        .join(args.optional_text("cwd")?.unwrap_or_default());
     let arguments = args.take("args");
     check_permission(&caller, &name, &cwd, &arguments)?;
     let tool = pier_agent::tools::builtin_tools()
         .into_iter()
         .find(|tool| tool.spec().name == name)
         .ok_or_else(|| HostCallError::arguments(format!("there is no built-in tool \"{name}\"")))?;
-    let arguments = tool.prepare(arguments).await.map_err(|error| HostCallError::new(error.to_string()))?;
-    let (number, handle) = (args.optional_number("builtinId")?.unwrap_or(0), args.optional_number("onUpdate")?);
+    let arguments = tool
+        .prepare(arguments)
+        .await
+        .map_err(|error| HostCallError::new(error.to_string()))?;
+    let (number, handle) = (
+        args.optional_number("builtinId")?.unwrap_or(0),
+        args.optional_number("onUpdate")?,
+    );
     let mut pending = caller.shared.builtin.add(caller.slot.id, number);
     let cancel = CancellationToken::new();
     let updates = ToolUpdates::new();
@@ -106,32 +137,49 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
     let (outcome, ()) = tokio::join!(run, forward(&caller, ext, handle, updates.clone()));
     match outcome {
         Ok(output) => Ok(Some(output_json(&output))),
-        Err(error @ (ToolError::Failed(_) | ToolError::Aborted)) => Err(HostCallError::new(error.to_string())),
+        Err(error @ (ToolError::Failed(_) | ToolError::Aborted)) => {
+            Err(HostCallError::new(error.to_string()))
+        }
     }
 }
 
 pub(super) fn cancel_builtin(caller: &Caller, args: Args<'_>) -> Answer {
-    caller.shared.builtin.cancel(caller.slot.id, args.number("builtinId")?, ());
+    caller
+        .shared
+        .builtin
+        .cancel(caller.slot.id, args.number("builtinId")?, ());
     Ok(None)
 }
 
 /// A restricted package reads below the project and its own directory, and does nothing else.
-fn check_permission(caller: &Caller, name: &str, cwd: &std::path::Path, arguments: &Value) -> Result<(), HostCallError> {
+fn check_permission(
+    caller: &Caller,
+    name: &str,
+    cwd: &std::path::Path,
+    arguments: &Value,
+) -> Result<(), HostCallError> {
     if caller.slot.permissions == PermissionProfile::Trusted {
         return Ok(());
     }
     if !READING.contains(&name) {
         return caller.require_trust(&format!("the built-in tool \"{name}\""));
     }
-    let path = ["path", "file_path"].iter().find_map(|key| arguments.get(*key).and_then(Value::as_str));
+    let path = ["path", "file_path"]
+        .iter()
+        .find_map(|key| arguments.get(*key).and_then(Value::as_str));
     let target = cwd.join(path.unwrap_or_default());
     // A path that does not exist cannot be read; its nearest existing ancestor decides.
-    let real = target.ancestors().find_map(|path| std::fs::canonicalize(path).ok()).unwrap_or_default();
+    let real = target
+        .ancestors()
+        .find_map(|path| std::fs::canonicalize(path).ok())
+        .unwrap_or_default();
     let roots: Vec<PathBuf> = [caller.shared.cwd(), caller.slot.root.clone()]
         .into_iter()
         .filter_map(|root| std::fs::canonicalize(root).ok())
         .collect();
-    if roots.iter().any(|root| real.starts_with(root)) && !target.components().any(|part| part.as_os_str() == "..") {
+    if roots.iter().any(|root| real.starts_with(root))
+        && !target.components().any(|part| part.as_os_str() == "..")
+    {
         Ok(())
     } else {
         caller.require_trust(&format!("reading {}", target.display()))

@@ -22,7 +22,9 @@ pub struct DeadlineClock {
 
 impl std::fmt::Debug for DeadlineClock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeadlineClock").field("elapsed", &self.elapsed()).finish()
+        f.debug_struct("DeadlineClock")
+            .field("elapsed", &self.elapsed())
+            .finish()
     }
 }
 
@@ -87,7 +89,11 @@ impl DeadlineClock {
     /// Time spent running.
     pub fn elapsed(&self) -> Duration {
         let state = self.state.lock();
-        state.elapsed + state.running_since.map(|since| since.elapsed()).unwrap_or_default()
+        state.elapsed
+            + state
+                .running_since
+                .map(|since| since.elapsed())
+                .unwrap_or_default()
     }
 
     /// Whether somebody is being asked right now.
@@ -103,7 +109,10 @@ impl DeadlineClock {
                 return;
             }
             // While paused the remaining time cannot shrink, so the same sleep serves as a poll with a bound.
-            let left = budget.saturating_sub(elapsed).max(Duration::from_millis(5)).min(Duration::from_secs(1));
+            let left = budget
+                .saturating_sub(elapsed)
+                .max(Duration::from_millis(5))
+                .min(Duration::from_secs(1));
             tokio::time::sleep(left).await;
         }
     }

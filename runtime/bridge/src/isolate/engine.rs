@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use pier_engine as engine;
 
 use super::{
-    CallError, CallOptions, Fault, HostCallError, IsolateApi, IsolateFactory, IsolateHost, IsolateSpec, JsFailure,
-    PermissionProfile, Place, StopCause,
+    CallError, CallOptions, Fault, HostCallError, IsolateApi, IsolateFactory, IsolateHost,
+    IsolateSpec, JsFailure, PermissionProfile, Place, StopCause,
 };
 
 /// "No limit" for code that holds the thread: far beyond any session, still a number.
@@ -32,7 +32,9 @@ impl IsolateFactory for EngineFactory {
     fn spawn(&self, spec: IsolateSpec) -> Result<Arc<dyn IsolateApi>, String> {
         let permissions = match spec.permissions {
             PermissionProfile::Trusted => engine::Permissions::All,
-            PermissionProfile::Restricted => engine::Permissions::ReadOnly(vec![spec.cwd.clone(), spec.root.clone()]),
+            PermissionProfile::Restricted => {
+                engine::Permissions::ReadOnly(vec![spec.cwd.clone(), spec.root.clone()])
+            }
         };
         let host = Arc::new(Services(spec.host.clone()));
         let isolate = self.engine.spawn(engine::IsolateOptions {
@@ -65,8 +67,14 @@ impl IsolateApi for Adapter {
             clock.set_listener(move |paused| *held.lock() = paused.then(|| target.pause()));
             mirrored
         });
-        let options = engine::CallOptions { deadline: options.deadline, clock };
-        self.0.call(kind, header, payload, options).await.map_err(call_error)
+        let options = engine::CallOptions {
+            deadline: options.deadline,
+            clock,
+        };
+        self.0
+            .call(kind, header, payload, options)
+            .await
+            .map_err(call_error)
     }
 
     fn post(&self, kind: &str, header: String, payload: Option<Arc<str>>) {
@@ -102,7 +110,11 @@ fn failure(fault: engine::JsFault) -> JsFailure {
         name: fault.name,
         message: fault.message,
         stack: fault.stack,
-        place: fault.location.map(|at| Place { file: at.file, line: at.line, column: at.column }),
+        place: fault.location.map(|at| Place {
+            file: at.file,
+            line: at.line,
+            column: at.column,
+        }),
     }
 }
 
@@ -112,7 +124,9 @@ fn stop_cause(reason: engine::StopReason) -> StopCause {
         engine::StopReason::Unresponsive { busy } => StopCause::Runaway { busy },
         engine::StopReason::HeapLimit { limit_bytes } => StopCause::HeapLimit { limit_bytes },
         engine::StopReason::ProcessExit { code } => StopCause::Exit { code },
-        engine::StopReason::Terminated(text) | engine::StopReason::Internal(text) => StopCause::Other(text),
+        engine::StopReason::Terminated(text) | engine::StopReason::Internal(text) => {
+            StopCause::Other(text)
+        }
     }
 }
 
@@ -130,11 +144,21 @@ impl engine::HostServices for Services {
 
     fn report(&self, fault: engine::IsolateFault) {
         self.0.fault(match fault {
-            engine::IsolateFault::UncaughtException(fault) => Fault::UncaughtException(failure(fault)),
-            engine::IsolateFault::UnhandledRejection(fault) => Fault::UnhandledRejection(failure(fault)),
-            engine::IsolateFault::MissingExports { specifier, importer, names } => {
-                Fault::MissingExports { specifier, importer, names }
+            engine::IsolateFault::UncaughtException(fault) => {
+                Fault::UncaughtException(failure(fault))
             }
+            engine::IsolateFault::UnhandledRejection(fault) => {
+                Fault::UnhandledRejection(failure(fault))
+            }
+            engine::IsolateFault::MissingExports {
+                specifier,
+                importer,
+                names,
+            } => Fault::MissingExports {
+                specifier,
+                importer,
+                names,
+            },
             engine::IsolateFault::Stopped(reason) => Fault::Stopped(stop_cause(reason)),
         });
     }

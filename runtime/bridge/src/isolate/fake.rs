@@ -11,11 +11,13 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
-    CallError, CallOptions, HostCallError, IsolateApi, IsolateFactory, IsolateHost, IsolateSpec, JsFailure, StopCause,
+    CallError, CallOptions, HostCallError, IsolateApi, IsolateFactory, IsolateHost, IsolateSpec,
+    JsFailure, StopCause,
 };
 
 /// Answers one call: `(kind, header, payload)`.
-pub type Script = Arc<dyn Fn(FakeCall) -> BoxFuture<'static, Result<Value, CallError>> + Send + Sync>;
+pub type Script =
+    Arc<dyn Fn(FakeCall) -> BoxFuture<'static, Result<Value, CallError>> + Send + Sync>;
 
 /// What a script gets.
 #[derive(Clone)]
@@ -42,7 +44,11 @@ impl FakeHost {
 
     /// An asynchronous host call.
     pub async fn call_async(&self, method: &str, args: Value) -> Result<Value, HostCallError> {
-        parse(self.0.call_async(method.to_string(), args.to_string()).await)
+        parse(
+            self.0
+                .call_async(method.to_string(), args.to_string())
+                .await,
+        )
     }
 
     /// The host object, to report faults.
@@ -54,13 +60,18 @@ impl FakeHost {
 fn parse(answer: Result<Option<String>, HostCallError>) -> Result<Value, HostCallError> {
     match answer? {
         None => Ok(Value::Null),
-        Some(text) => serde_json::from_str(&text).map_err(|error| HostCallError::new(format!("not JSON: {error}"))),
+        Some(text) => serde_json::from_str(&text)
+            .map_err(|error| HostCallError::new(format!("not JSON: {error}"))),
     }
 }
 
 /// A failing answer, like `throw new Error(message)`.
 pub fn throws(message: &str) -> CallError {
-    CallError::Js(JsFailure { name: "Error".into(), message: message.into(), ..JsFailure::default() })
+    CallError::Js(JsFailure {
+        name: "Error".into(),
+        message: message.into(),
+        ..JsFailure::default()
+    })
 }
 
 /// Makes an [`IsolateFactory`] whose isolates find their script by entry file name.
@@ -85,7 +96,10 @@ impl FakeFactory {
         F: Fn(FakeCall) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, CallError>> + Send + 'static,
     {
-        self.scripts.lock().insert(file_name.to_string(), Arc::new(move |call| script(call).boxed()));
+        self.scripts.lock().insert(
+            file_name.to_string(),
+            Arc::new(move |call| script(call).boxed()),
+        );
     }
 
     /// An extension that registers `registrations` and answers everything else with `answer(kind, header, payload)`.
@@ -104,7 +118,12 @@ impl FakeFactory {
 
     /// The newest isolate whose name contains `part`.
     pub fn isolate(&self, part: &str) -> Option<Arc<FakeIsolate>> {
-        self.started.lock().iter().rev().find(|(name, _)| name.contains(part)).map(|(_, isolate)| isolate.clone())
+        self.started
+            .lock()
+            .iter()
+            .rev()
+            .find(|(name, _)| name.contains(part))
+            .map(|(_, isolate)| isolate.clone())
     }
 }
 
@@ -147,7 +166,12 @@ impl FakeIsolate {
     fn script_for(&self, kind: &str, header: &Value) -> Option<Script> {
         let ext = header.get("ext").and_then(Value::as_u64);
         if kind == "load" {
-            let file = header.get("entry").and_then(Value::as_str)?.rsplit('/').next()?.to_string();
+            let file = header
+                .get("entry")
+                .and_then(Value::as_str)?
+                .rsplit('/')
+                .next()?
+                .to_string();
             let script = self.factory.scripts.lock().get(&file).cloned()?;
             self.entries.lock().insert(ext?, script.clone());
             return Some(script);
@@ -172,16 +196,30 @@ impl IsolateApi for FakeIsolate {
         if let Some(cause) = self.stopped() {
             return Err(CallError::Stopped(cause));
         }
-        let header: Value = serde_json::from_str(&header).map_err(|error| CallError::Protocol(error.to_string()))?;
+        let header: Value = serde_json::from_str(&header)
+            .map_err(|error| CallError::Protocol(error.to_string()))?;
         let payload = match payload {
-            Some(text) => serde_json::from_str(&text).map_err(|error| CallError::Protocol(error.to_string()))?,
+            Some(text) => serde_json::from_str(&text)
+                .map_err(|error| CallError::Protocol(error.to_string()))?,
             None => Value::Null,
         };
-        self.factory.log.lock().push((self.name.clone(), kind.to_string(), header.clone()));
+        self.factory
+            .log
+            .lock()
+            .push((self.name.clone(), kind.to_string(), header.clone()));
         let Some(script) = self.script_for(kind, &header) else {
-            return if kind == "load" { Err(throws("no script for this entry")) } else { Ok(None) };
+            return if kind == "load" {
+                Err(throws("no script for this entry"))
+            } else {
+                Ok(None)
+            };
         };
-        let call = FakeCall { kind: kind.to_string(), header, payload, host: self.host.clone() };
+        let call = FakeCall {
+            kind: kind.to_string(),
+            header,
+            payload,
+            host: self.host.clone(),
+        };
         let clock = options.clock.unwrap_or_default();
         let expired = async {
             match options.deadline {
@@ -208,10 +246,20 @@ impl IsolateApi for FakeIsolate {
 
     fn post(&self, kind: &str, header: String, payload: Option<Arc<str>>) {
         let header: Value = serde_json::from_str(&header).unwrap_or(json!({}));
-        self.factory.log.lock().push((self.name.clone(), kind.to_string(), header.clone()));
+        self.factory
+            .log
+            .lock()
+            .push((self.name.clone(), kind.to_string(), header.clone()));
         if let Some(script) = self.script_for(kind, &header) {
-            let payload = payload.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
-            let answer = script(FakeCall { kind: kind.to_string(), header, payload, host: self.host.clone() });
+            let payload = payload
+                .and_then(|text| serde_json::from_str(&text).ok())
+                .unwrap_or(Value::Null);
+            let answer = script(FakeCall {
+                kind: kind.to_string(),
+                header,
+                payload,
+                host: self.host.clone(),
+            });
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(answer);
             }

@@ -73,9 +73,17 @@ impl StopCause {
 impl std::fmt::Display for StopCause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Runaway { busy } => write!(f, "its code kept running without a break for {} ms", busy.as_millis()),
+            Self::Runaway { busy } => write!(
+                f,
+                "its code kept running without a break for {} ms",
+                busy.as_millis()
+            ),
             Self::HeapLimit { limit_bytes } => {
-                write!(f, "it reached its memory limit of {} MiB (setting extensionLimits.heapMb)", limit_bytes >> 20)
+                write!(
+                    f,
+                    "it reached its memory limit of {} MiB (setting extensionLimits.heapMb)",
+                    limit_bytes >> 20
+                )
             }
             Self::Exit { code } => write!(f, "it called process.exit({code})"),
             Self::Disposed => f.write_str("it was shut down"),
@@ -144,17 +152,26 @@ pub struct HostCallError {
 impl HostCallError {
     /// A plain `Error`.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { class: "Error".into(), message: message.into() }
+        Self {
+            class: "Error".into(),
+            message: message.into(),
+        }
     }
 
     /// A `TypeError`: the arguments do not have the shape of the protocol page.
     pub fn arguments(message: impl Into<String>) -> Self {
-        Self { class: "TypeError".into(), message: message.into() }
+        Self {
+            class: "TypeError".into(),
+            message: message.into(),
+        }
     }
 
     /// A named class.
     pub fn of(class: &str, message: impl Into<String>) -> Self {
-        Self { class: class.into(), message: message.into() }
+        Self {
+            class: class.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -183,7 +200,11 @@ pub trait IsolateHost: Send + Sync + 'static {
     /// A synchronous host call; must not wait.
     fn call_sync(&self, method: &str, args: &str) -> Result<Option<String>, HostCallError>;
     /// An asynchronous host call.
-    fn call_async(&self, method: String, args: String) -> BoxFuture<'static, Result<Option<String>, HostCallError>>;
+    fn call_async(
+        &self,
+        method: String,
+        args: String,
+    ) -> BoxFuture<'static, Result<Option<String>, HostCallError>>;
     /// A fault outside any call.
     fn fault(&self, fault: Fault);
     /// What the extension printed, one line at a time.

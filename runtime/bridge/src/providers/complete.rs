@@ -67,31 +67,50 @@ impl Shared {
     }
 
     fn completion_request(&self, completion: Completion) -> Result<ModelRequest, String> {
-        let given: Model =
-            serde_json::from_value(completion.model).map_err(|error| format!("\"model\": {error}"))?;
+        let given: Model = serde_json::from_value(completion.model)
+            .map_err(|error| format!("\"model\": {error}"))?;
         // The host's own description wins: an extension must not redirect a provider's key to another endpoint.
         let model = match self.options.providers.find(&given.provider, &given.id) {
             Some(known) => known,
             None => return Err(format!("Model not found: {}/{}", given.provider, given.id)),
         };
-        let member = |name: &str| completion.context.get(name).filter(|value| !value.is_null()).cloned();
+        let member = |name: &str| {
+            completion
+                .context
+                .get(name)
+                .filter(|value| !value.is_null())
+                .cloned()
+        };
         let messages: Vec<Message> = match member("messages") {
-            Some(value) => serde_json::from_value(value).map_err(|error| format!("\"context.messages\": {error}"))?,
+            Some(value) => serde_json::from_value(value)
+                .map_err(|error| format!("\"context.messages\": {error}"))?,
             None => Vec::new(),
         };
         let tools: Vec<ToolDeclaration> = match member("tools") {
-            Some(value) => serde_json::from_value(value).map_err(|error| format!("\"context.tools\": {error}"))?,
+            Some(value) => serde_json::from_value(value)
+                .map_err(|error| format!("\"context.tools\": {error}"))?,
             None => Vec::new(),
         };
-        let level = completion.options.get("reasoning").and_then(Value::as_str).and_then(ThinkingLevel::parse);
+        let level = completion
+            .options
+            .get("reasoning")
+            .and_then(Value::as_str)
+            .and_then(ThinkingLevel::parse);
         Ok(ModelRequest {
             model,
             kind: RequestKind::Summary,
-            system_prompt: member("systemPrompt").and_then(|prompt| prompt.as_str().map(str::to_string)).unwrap_or_default(),
+            system_prompt: member("systemPrompt")
+                .and_then(|prompt| prompt.as_str().map(str::to_string))
+                .unwrap_or_default(),
             messages: messages.into_iter().map(Arc::new).collect(),
             tools,
             thinking_level: level.unwrap_or_default(),
-            session_id: completion.options.get("sessionId").and_then(Value::as_str).unwrap_or("extension").to_string(),
+            session_id: completion
+                .options
+                .get("sessionId")
+                .and_then(Value::as_str)
+                .unwrap_or("extension")
+                .to_string(),
             observer: RequestObserver::none(),
         })
     }

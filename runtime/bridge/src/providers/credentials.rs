@@ -57,32 +57,58 @@ impl Shared {
 
     /// Kind of the stored credential: `oauth` or `api_key`.
     pub(crate) fn stored_kind(&self, provider: &str) -> Option<String> {
-        read(&self.auth_file()).get(provider)?.get("type")?.as_str().map(str::to_string)
+        read(&self.auth_file())
+            .get(provider)?
+            .get("type")?
+            .as_str()
+            .map(str::to_string)
     }
 
     /// The stored key; an OAuth credential is renewed and turned into a key by the extension that defines the provider.
-    pub(crate) async fn stored_key(self: &Arc<Self>, provider: &str) -> Result<Option<String>, String> {
+    pub(crate) async fn stored_key(
+        self: &Arc<Self>,
+        provider: &str,
+    ) -> Result<Option<String>, String> {
         let file = self.auth_file();
-        let Some(mut credential) = read(&file).get(provider).cloned() else { return Ok(None) };
+        let Some(mut credential) = read(&file).get(provider).cloned() else {
+            return Ok(None);
+        };
         if credential.get("type").and_then(Value::as_str) != Some("oauth") {
-            let Some(text) = credential.get("key").and_then(Value::as_str) else { return Ok(None) };
-            return super::key::resolve(text, &|name| std::env::var(name).ok()).await.map(Some);
+            let Some(text) = credential.get("key").and_then(Value::as_str) else {
+                return Ok(None);
+            };
+            return super::key::resolve(text, &|name| std::env::var(name).ok())
+                .await
+                .map(Some);
         }
-        let registered = self.registration_of(provider).filter(|(_, registration)| registration.has_oauth);
+        let registered = self
+            .registration_of(provider)
+            .filter(|(_, registration)| registration.has_oauth);
         if registered.is_none() {
-            return Ok(credential.get("access").and_then(Value::as_str).map(str::to_string));
+            return Ok(credential
+                .get("access")
+                .and_then(Value::as_str)
+                .map(str::to_string));
         }
-        let expires = credential.get("expires").and_then(Value::as_i64).unwrap_or(i64::MAX);
+        let expires = credential
+            .get("expires")
+            .and_then(Value::as_i64)
+            .unwrap_or(i64::MAX);
         if expires - RENEW_BEFORE_MS < crate::dispatch::payload::now_ms() {
-            let mut renewed = self.oauth(provider, "refreshToken", json!({"credentials": credential})).await?;
+            let mut renewed = self
+                .oauth(provider, "refreshToken", json!({"credentials": credential}))
+                .await?;
             if !renewed.is_object() {
                 return Err("the renewed credential is not an object".into());
             }
             renewed["type"] = json!("oauth");
-            write(&file, provider, renewed.clone()).map_err(|error| format!("cannot store the renewed credential: {error}"))?;
+            write(&file, provider, renewed.clone())
+                .map_err(|error| format!("cannot store the renewed credential: {error}"))?;
             credential = renewed;
         }
-        let key = self.oauth(provider, "getApiKey", json!({"credentials": credential})).await?;
+        let key = self
+            .oauth(provider, "getApiKey", json!({"credentials": credential}))
+            .await?;
         Ok(key.as_str().map(str::to_string))
     }
 
@@ -97,23 +123,38 @@ impl Shared {
             }
             _ => return Err("the login returned no credential".into()),
         };
-        write(&self.auth_file(), provider, credential).map_err(|error| format!("cannot store the credential: {error}"))?;
+        write(&self.auth_file(), provider, credential)
+            .map_err(|error| format!("cannot store the credential: {error}"))?;
         self.touch();
         Ok(())
     }
 
-    async fn oauth(self: &Arc<Self>, provider: &str, op: &str, payload: Value) -> Result<Value, String> {
+    async fn oauth(
+        self: &Arc<Self>,
+        provider: &str,
+        op: &str,
+        payload: Value,
+    ) -> Result<Value, String> {
         let (info, _) = self
             .registration_of(provider)
             .filter(|(_, registration)| registration.has_oauth)
             .ok_or_else(|| format!("provider \"{provider}\" has no login"))?;
-        let scope = self.calls.begin(info.id, provider, Purpose::Other, CancellationToken::new());
+        let scope = self
+            .calls
+            .begin(info.id, provider, Purpose::Other, CancellationToken::new());
         let header = json!({"ext": info.id, "provider": provider, "op": op, "callId": scope.id()});
         let deadline = self.limits.read().long;
         let payload: Arc<str> = payload.to_string().into();
-        self.invoke_json(&info.isolate, "oauth", &header, Some(payload), &scope, deadline)
-            .await
-            .map_err(|error| error.to_string())
+        self.invoke_json(
+            &info.isolate,
+            "oauth",
+            &header,
+            Some(payload),
+            &scope,
+            deadline,
+        )
+        .await
+        .map_err(|error| error.to_string())
     }
 }
 
@@ -133,7 +174,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o077, 0);
+            assert_eq!(
+                std::fs::metadata(&file).unwrap().permissions().mode() & 0o077,
+                0
+            );
         }
     }
 }

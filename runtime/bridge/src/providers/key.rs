@@ -27,7 +27,11 @@ pub(crate) fn parse(text: &str, env: Env<'_>) -> Key {
         return Key::Command(command.to_string());
     }
     if !text.contains('$') {
-        return Key::Value(env(text).filter(|value| !value.is_empty()).unwrap_or_else(|| text.to_string()));
+        return Key::Value(
+            env(text)
+                .filter(|value| !value.is_empty())
+                .unwrap_or_else(|| text.to_string()),
+        );
     }
     let mut out = String::new();
     let mut rest = text;
@@ -49,7 +53,9 @@ pub(crate) fn parse(text: &str, env: Env<'_>) -> Key {
                 }
             },
             None => {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .unwrap_or(rest.len());
                 rest.split_at(end)
             }
         };
@@ -83,17 +89,31 @@ pub(crate) async fn resolve(text: &str, env: Env<'_>) -> Result<String, String> 
         Key::Missing(name) => Err(format!("environment variable {name} is not set")),
         Key::Command(command) => {
             let mut child = tokio::process::Command::new(if cfg!(windows) { "cmd" } else { "sh" });
-            child.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(&command);
-            child.stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+            child
+                .arg(if cfg!(windows) { "/C" } else { "-c" })
+                .arg(&command);
+            child
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .kill_on_drop(true);
             let output = tokio::time::timeout(COMMAND_TIMEOUT, child.output())
                 .await
-                .map_err(|_| format!("the API key command did not finish within {} s", COMMAND_TIMEOUT.as_secs()))?
+                .map_err(|_| {
+                    format!(
+                        "the API key command did not finish within {} s",
+                        COMMAND_TIMEOUT.as_secs()
+                    )
+                })?
                 .map_err(|error| format!("the API key command could not be started: {error}"))?;
             if !output.status.success() {
                 return Err(format!("the API key command failed ({})", output.status));
             }
             let key = String::from_utf8_lossy(&output.stdout).trim().to_string();
-            if key.is_empty() { Err("the API key command printed nothing".into()) } else { Ok(key) }
+            if key.is_empty() {
+                Err("the API key command printed nothing".into())
+            } else {
+                Ok(key)
+            }
         }
     }
 }
@@ -127,6 +147,11 @@ mod tests {
     #[tokio::test]
     async fn commands_give_their_trimmed_output() {
         assert_eq!(resolve("!printf ' k\\n'", &env).await.as_deref(), Ok("k"));
-        assert!(resolve("!exit 3", &env).await.unwrap_err().contains("failed"));
+        assert!(
+            resolve("!exit 3", &env)
+                .await
+                .unwrap_err()
+                .contains("failed")
+        );
     }
 }

@@ -64,15 +64,24 @@ impl Shared {
         if own.is_empty() && !registration.has_stream_simple {
             // Only an endpoint: the existing models of that provider move there.
             let Some(entry) = providers.get(name) else {
-                return Err(format!("Provider {name}: there are no models to redirect; define \"models\"."));
+                return Err(format!(
+                    "Provider {name}: there are no models to redirect; define \"models\"."
+                ));
             };
-            let moved = entry.models.iter().map(|model| models::redirect(model, &registration.config)).collect();
+            let moved = entry
+                .models
+                .iter()
+                .map(|model| models::redirect(model, &registration.config))
+                .collect();
             providers.register(&info.owner(), name, entry.provider, moved);
             self.touch();
             return Ok(());
         }
         let models = if own.is_empty() {
-            providers.get(name).map(|entry| entry.models.iter().map(|model| (**model).clone()).collect()).unwrap_or_default()
+            providers
+                .get(name)
+                .map(|entry| entry.models.iter().map(|model| (**model).clone()).collect())
+                .unwrap_or_default()
         } else {
             own
         };
@@ -97,16 +106,35 @@ impl Shared {
         let all = self.registry.with(|extensions| {
             let mut found = Vec::new();
             for loaded in extensions {
-                let having = loaded.registered.providers.iter().filter(|provider| provider.has_refresh_models);
+                let having = loaded
+                    .registered
+                    .providers
+                    .iter()
+                    .filter(|provider| provider.has_refresh_models);
                 found.extend(having.map(|provider| (loaded.info.clone(), provider.clone())));
             }
             found
         });
         for (info, registration) in all {
-            let scope = self.calls.begin(info.id, &registration.name, Purpose::Other, CancellationToken::new());
-            let header = json!({"ext": info.id, "provider": registration.name, "callId": scope.id()});
+            let scope = self.calls.begin(
+                info.id,
+                &registration.name,
+                Purpose::Other,
+                CancellationToken::new(),
+            );
+            let header =
+                json!({"ext": info.id, "provider": registration.name, "callId": scope.id()});
             let deadline = self.limits.read().handler;
-            let answer = self.invoke_json(&info.isolate, "refreshModels", &header, None, &scope, deadline).await;
+            let answer = self
+                .invoke_json(
+                    &info.isolate,
+                    "refreshModels",
+                    &header,
+                    None,
+                    &scope,
+                    deadline,
+                )
+                .await;
             match answer {
                 Ok(list @ Value::Array(_)) => {
                     let mut refreshed = registration.clone();
@@ -116,30 +144,50 @@ impl Shared {
                     }
                 }
                 Ok(_) => {}
-                Err(error) => self.reports.call_failed(&info.path, "refresh_models", &error),
+                Err(error) => self
+                    .reports
+                    .call_failed(&info.path, "refresh_models", &error),
             }
         }
     }
 
     /// The key for requests of a provider: stored credentials first, then the provider's template.
-    pub(crate) async fn api_key(self: &Arc<Self>, provider: &str) -> Result<Option<String>, String> {
+    pub(crate) async fn api_key(
+        self: &Arc<Self>,
+        provider: &str,
+    ) -> Result<Option<String>, String> {
         if let Some(key) = self.stored_key(provider).await? {
             return Ok(Some(key));
         }
-        let template = self.registration_of(provider).and_then(|(_, registration)| {
-            registration.config.get("apiKey").and_then(Value::as_str).map(str::to_string)
-        });
+        let template = self
+            .registration_of(provider)
+            .and_then(|(_, registration)| {
+                registration
+                    .config
+                    .get("apiKey")
+                    .and_then(Value::as_str)
+                    .map(str::to_string)
+            });
         match template {
-            Some(template) => key::resolve(&template, &|name| std::env::var(name).ok()).await.map(Some),
+            Some(template) => key::resolve(&template, &|name| std::env::var(name).ok())
+                .await
+                .map(Some),
             None => Ok(None),
         }
     }
 
     /// The effective extension registration of a provider name.
-    pub(crate) fn registration_of(&self, provider: &str) -> Option<(Arc<ExtensionInfo>, ProviderRegistration)> {
+    pub(crate) fn registration_of(
+        &self,
+        provider: &str,
+    ) -> Option<(Arc<ExtensionInfo>, ProviderRegistration)> {
         self.registry.with(|extensions| {
             extensions.iter().rev().find_map(|loaded| {
-                let found = loaded.registered.providers.iter().find(|known| known.name == provider)?;
+                let found = loaded
+                    .registered
+                    .providers
+                    .iter()
+                    .find(|known| known.name == provider)?;
                 Some((loaded.info.clone(), found.clone()))
             })
         })
@@ -147,7 +195,11 @@ impl Shared {
 }
 
 impl ExtensionProvider {
-    async fn options(&self, shared: &Arc<Shared>, request: &ModelRequest) -> Result<Value, ProviderError> {
+    async fn options(
+        &self,
+        shared: &Arc<Shared>,
+        request: &ModelRequest,
+    ) -> Result<Value, ProviderError> {
         let mut options = json!({"sessionId": request.session_id});
         if request.thinking_level != ThinkingLevel::Off {
             options["reasoning"] = json!(request.thinking_level.as_str());
@@ -155,10 +207,23 @@ impl ExtensionProvider {
         let key = shared
             .api_key(&self.registration.name)
             .await
-            .map_err(|problem| ProviderError(format!("Authentication failed for \"{}\": {problem}", self.registration.name)))?;
+            .map_err(|problem| {
+                ProviderError(format!(
+                    "Authentication failed for \"{}\": {problem}",
+                    self.registration.name
+                ))
+            })?;
         let mut headers = serde_json::Map::new();
-        for source in [self.registration.config.get("headers"), request.model.extra.get("headers")] {
-            headers.extend(source.and_then(Value::as_object).cloned().unwrap_or_default());
+        for source in [
+            self.registration.config.get("headers"),
+            request.model.extra.get("headers"),
+        ] {
+            headers.extend(
+                source
+                    .and_then(Value::as_object)
+                    .cloned()
+                    .unwrap_or_default(),
+            );
         }
         if let Some(key) = key {
             if self.registration.config.get("authHeader") == Some(&Value::Bool(true)) {
@@ -181,7 +246,10 @@ impl ModelProvider for ExtensionProvider {
         events: mpsc::Sender<AssistantEvent>,
         cancel: CancellationToken,
     ) -> Result<(), ProviderError> {
-        let shared = self.shared.upgrade().ok_or_else(|| ProviderError("the extension host has ended".into()))?;
+        let shared = self
+            .shared
+            .upgrade()
+            .ok_or_else(|| ProviderError("the extension host has ended".into()))?;
         let options = self.options(&shared, &request).await?;
         if !self.registration.has_stream_simple {
             let backend = shared.backend.read().clone();
@@ -214,33 +282,53 @@ impl ModelProvider for ExtensionProvider {
             Purpose::Stream(sink.clone()),
             cancel.child_token(),
         );
-        let mut header = json!({"ext": self.info.id, "provider": self.registration.name, "callId": scope.id()});
+        let mut header =
+            json!({"ext": self.info.id, "provider": self.registration.name, "callId": scope.id()});
         if !hooks.is_empty() {
             header["hooks"] = json!(hooks);
         }
         let run = async {
-            let outcome =
-                shared.invoke(&self.info.isolate, "stream", &header, Some(payload.into()), &scope, None).await;
+            let outcome = shared
+                .invoke(
+                    &self.info.isolate,
+                    "stream",
+                    &header,
+                    Some(payload.into()),
+                    &scope,
+                    None,
+                )
+                .await;
             sink.close();
             outcome
         };
         let (outcome, ()) = tokio::join!(run, pump);
         match outcome {
             Ok(_) if sink.is_finished() => Ok(()),
-            Ok(_) => Err(ProviderError("the provider's stream ended without a result".into())),
+            Ok(_) => Err(ProviderError(
+                "the provider's stream ended without a result".into(),
+            )),
             // The stream told its own end before the call failed.
             Err(_) if sink.is_finished() => Ok(()),
-            Err(CallError::Timeout { .. }) if cancel.is_cancelled() => Err(ProviderError("Request was aborted".into())),
+            Err(CallError::Timeout { .. }) if cancel.is_cancelled() => {
+                Err(ProviderError("Request was aborted".into()))
+            }
             Err(error) => Err(ProviderError(describe(&self.registration.name, &error))),
         }
     }
 
     fn has_credentials(&self, model: &Model) -> bool {
-        let Some(shared) = self.shared.upgrade() else { return false };
+        let Some(shared) = self.shared.upgrade() else {
+            return false;
+        };
         if shared.has_stored_key(&model.provider) {
             return true;
         }
-        match self.registration.config.get("apiKey").and_then(Value::as_str) {
+        match self
+            .registration
+            .config
+            .get("apiKey")
+            .and_then(Value::as_str)
+        {
             Some(template) => key::is_available(template, &|name| std::env::var(name).ok()),
             // A stream without any credential configuration brings its own.
             None => !self.registration.has_oauth,
@@ -250,8 +338,12 @@ impl ModelProvider for ExtensionProvider {
 
 /// Payload of `stream` (`docs/bridge-protocol.md`). System messages stay out: the prompt and the tools are given apart.
 pub(crate) fn request_payload(request: &ModelRequest, options: Value) -> String {
-    let messages: Vec<&Message> =
-        request.messages.iter().map(|message| &**message).filter(|message| !message.is_system()).collect();
+    let messages: Vec<&Message> = request
+        .messages
+        .iter()
+        .map(|message| &**message)
+        .filter(|message| !message.is_system())
+        .collect();
     json!({
         "model": &*request.model,
         "context": {"systemPrompt": request.system_prompt, "messages": messages, "tools": request.tools},

@@ -10,7 +10,12 @@ pub(crate) fn own_models(registration: &ProviderRegistration) -> Result<Vec<Mode
     let list = config.get("models").and_then(Value::as_array);
     list.into_iter()
         .flatten()
-        .filter(|model| model.get("type").and_then(Value::as_str).is_none_or(|kind| kind == "chat"))
+        .filter(|model| {
+            model
+                .get("type")
+                .and_then(Value::as_str)
+                .is_none_or(|kind| kind == "chat")
+        })
         .map(|model| own_model(&registration.name, config, model))
         .collect()
 }
@@ -26,11 +31,18 @@ fn own_model(provider: &str, config: &Value, model: &Value) -> Result<Model, Str
     };
     default("name", id.clone());
     default("api", config.get("api").cloned().unwrap_or_default());
-    default("baseUrl", config.get("baseUrl").cloned().unwrap_or_default());
+    default(
+        "baseUrl",
+        config.get("baseUrl").cloned().unwrap_or_default(),
+    );
     default("reasoning", json!(false));
     default("input", json!(["text"]));
-    serde_json::from_value(Value::Object(map))
-        .map_err(|error| format!("Provider {provider}, model {}: {error}", id.as_str().unwrap_or("?")))
+    serde_json::from_value(Value::Object(map)).map_err(|error| {
+        format!(
+            "Provider {provider}, model {}: {error}",
+            id.as_str().unwrap_or("?")
+        )
+    })
 }
 
 /// An existing model at another endpoint: `baseUrl` replaced, `headers` merged over.
@@ -40,8 +52,12 @@ pub(crate) fn redirect(model: &Model, config: &Value) -> Model {
         moved.base_url = url.to_string();
     }
     if let Some(new) = config.get("headers").and_then(Value::as_object) {
-        let mut headers: Map<String, Value> =
-            moved.extra.get("headers").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut headers: Map<String, Value> = moved
+            .extra
+            .get("headers")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         headers.extend(new.clone());
         moved.extra.insert("headers".into(), Value::Object(headers));
     }
@@ -63,9 +79,22 @@ mod tests {
         };
         let models = own_models(&registration).unwrap();
         assert_eq!(models.len(), 2);
-        assert_eq!((models[0].api.as_str(), models[0].name.as_str(), models[0].provider.as_str()), ("mine", "a", "p"));
-        assert_eq!((models[1].api.as_str(), models[1].base_url.as_str()), ("own", "http://x"));
-        let moved = redirect(&models[0], &json!({"baseUrl": "http://y", "headers": {"h": "1"}}));
+        assert_eq!(
+            (
+                models[0].api.as_str(),
+                models[0].name.as_str(),
+                models[0].provider.as_str()
+            ),
+            ("mine", "a", "p")
+        );
+        assert_eq!(
+            (models[1].api.as_str(), models[1].base_url.as_str()),
+            ("own", "http://x")
+        );
+        let moved = redirect(
+            &models[0],
+            &json!({"baseUrl": "http://y", "headers": {"h": "1"}}),
+        );
         assert_eq!(moved.base_url, "http://y");
         assert_eq!(moved.extra["headers"]["h"], "1");
     }

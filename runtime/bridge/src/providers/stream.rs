@@ -38,7 +38,12 @@ pub(crate) struct StreamSink {
 
 impl StreamSink {
     pub(crate) fn new(model: Arc<Model>, observer: RequestObserver) -> Arc<Self> {
-        Arc::new(Self { model, observer, state: Mutex::default(), changed: Notify::new() })
+        Arc::new(Self {
+            model,
+            observer,
+            state: Mutex::default(),
+            changed: Notify::new(),
+        })
     }
 
     /// Takes events. True when the isolate should wait for [`drained`](Self::drained).
@@ -49,10 +54,15 @@ impl StreamSink {
                 break;
             }
             if state.waiting.len() >= LIMIT {
-                return Err(format!("more than {LIMIT} stream events are waiting; the provider must await stream.drain"));
+                return Err(format!(
+                    "more than {LIMIT} stream events are waiting; the provider must await stream.drain"
+                ));
             }
             for parsed in parse(event, &mut state.texts)? {
-                state.finished |= matches!(parsed, AssistantEvent::Done { .. } | AssistantEvent::Error { .. });
+                state.finished |= matches!(
+                    parsed,
+                    AssistantEvent::Done { .. } | AssistantEvent::Error { .. }
+                );
                 state.waiting.push_back(parsed);
             }
         }
@@ -118,9 +128,15 @@ impl StreamSink {
 
 /// One wire event; a changed `usage` becomes an event of its own in front of it.
 fn parse(event: Value, texts: &mut HashMap<u64, String>) -> Result<Vec<AssistantEvent>, String> {
-    let Value::Object(mut map) = event else { return Err("a stream event must be an object".into()) };
+    let Value::Object(mut map) = event else {
+        return Err("a stream event must be an object".into());
+    };
     let mut out = Vec::new();
-    let kind = map.get("type").and_then(Value::as_str).unwrap_or_default().to_string();
+    let kind = map
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_string();
     let index = map.get("contentIndex").and_then(Value::as_u64);
     if let Some(usage) = map.shift_remove("usage").filter(|value| value.is_object())
         && let Ok(usage) = serde_json::from_value(usage)
@@ -149,7 +165,8 @@ fn parse(event: Value, texts: &mut HashMap<u64, String>) -> Result<Vec<Assistant
         ("error", _) => untag(map.get_mut("error"), "role"),
         _ => {}
     }
-    let parsed = serde_json::from_value(Value::Object(map)).map_err(|error| format!("stream event \"{kind}\": {error}"))?;
+    let parsed = serde_json::from_value(Value::Object(map))
+        .map_err(|error| format!("stream event \"{kind}\": {error}"))?;
     out.push(parsed);
     Ok(out)
 }
@@ -165,31 +182,59 @@ fn untag(value: Option<&mut Value>, tag: &str) {
 pub(crate) fn event_json(event: &AssistantEvent) -> Value {
     match event {
         AssistantEvent::Start {} => json!({"type": "start"}),
-        AssistantEvent::TextStart { content_index } => json!({"type": "text_start", "contentIndex": content_index}),
-        AssistantEvent::TextDelta { content_index, delta } => {
+        AssistantEvent::TextStart { content_index } => {
+            json!({"type": "text_start", "contentIndex": content_index})
+        }
+        AssistantEvent::TextDelta {
+            content_index,
+            delta,
+        } => {
             json!({"type": "text_delta", "contentIndex": content_index, "delta": delta})
         }
-        AssistantEvent::TextEnd { content_index, content, text_signature } => with(
+        AssistantEvent::TextEnd {
+            content_index,
+            content,
+            text_signature,
+        } => with(
             json!({"type": "text_end", "contentIndex": content_index, "content": content}),
             "textSignature",
             text_signature,
         ),
-        AssistantEvent::ThinkingStart { content_index } => json!({"type": "thinking_start", "contentIndex": content_index}),
-        AssistantEvent::ThinkingDelta { content_index, delta } => {
+        AssistantEvent::ThinkingStart { content_index } => {
+            json!({"type": "thinking_start", "contentIndex": content_index})
+        }
+        AssistantEvent::ThinkingDelta {
+            content_index,
+            delta,
+        } => {
             json!({"type": "thinking_delta", "contentIndex": content_index, "delta": delta})
         }
-        AssistantEvent::ThinkingEnd { content_index, content, thinking_signature } => with(
+        AssistantEvent::ThinkingEnd {
+            content_index,
+            content,
+            thinking_signature,
+        } => with(
             json!({"type": "thinking_end", "contentIndex": content_index, "content": content}),
             "thinkingSignature",
             thinking_signature,
         ),
-        AssistantEvent::ToolCallStart { content_index, id, tool_name } => {
+        AssistantEvent::ToolCallStart {
+            content_index,
+            id,
+            tool_name,
+        } => {
             json!({"type": "toolcall_start", "contentIndex": content_index, "id": id, "toolName": tool_name})
         }
-        AssistantEvent::ToolCallDelta { content_index, delta } => {
+        AssistantEvent::ToolCallDelta {
+            content_index,
+            delta,
+        } => {
             json!({"type": "toolcall_delta", "contentIndex": content_index, "delta": delta})
         }
-        AssistantEvent::ToolCallEnd { content_index, tool_call } => {
+        AssistantEvent::ToolCallEnd {
+            content_index,
+            tool_call,
+        } => {
             let block = pier_protocol::message::Block::ToolCall(tool_call.clone());
             json!({"type": "toolcall_end", "contentIndex": content_index, "toolCall": block})
         }
@@ -197,7 +242,9 @@ pub(crate) fn event_json(event: &AssistantEvent) -> Value {
         AssistantEvent::Done { message } => {
             json!({"type": "done", "reason": message.stop_reason, "message": assistant(message)})
         }
-        AssistantEvent::Error { error } => json!({"type": "error", "reason": error.stop_reason, "error": assistant(error)}),
+        AssistantEvent::Error { error } => {
+            json!({"type": "error", "reason": error.stop_reason, "error": assistant(error)})
+        }
     }
 }
 
@@ -236,7 +283,9 @@ mod tests {
             }
             count
         });
-        tokio::time::timeout(std::time::Duration::from_secs(5), sink.drained()).await.unwrap();
+        tokio::time::timeout(std::time::Duration::from_secs(5), sink.drained())
+            .await
+            .unwrap();
         sink.close();
         pump.await.unwrap();
         assert_eq!(reader.await.unwrap(), FULL + 1);
@@ -254,11 +303,19 @@ mod tests {
         let state = sink.state.lock();
         assert_eq!(state.waiting.len(), 5);
         assert!(matches!(&state.waiting[2], AssistantEvent::Usage { usage } if usage.input == 3));
-        assert!(matches!(&state.waiting[3], AssistantEvent::TextEnd { content, .. } if content == "ab"));
-        assert!(matches!(&state.waiting[4], AssistantEvent::Done { message } if message.extra.is_empty()));
+        assert!(
+            matches!(&state.waiting[3], AssistantEvent::TextEnd { content, .. } if content == "ab")
+        );
+        assert!(
+            matches!(&state.waiting[4], AssistantEvent::Done { message } if message.extra.is_empty())
+        );
         drop(state);
         assert!(sink.is_finished());
-        assert!(self::sink().push(vec![json!({"type": "nonsense"})]).is_err());
+        assert!(
+            self::sink()
+                .push(vec![json!({"type": "nonsense"})])
+                .is_err()
+        );
     }
 
     #[test]

@@ -21,16 +21,27 @@ const BUILTIN_APIS: [&str; 10] = [
 pub(crate) fn validate(provider: &ProviderRegistration) -> Result<(), String> {
     let name = &provider.name;
     let config = &provider.config;
-    let text = |key: &str| config.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |key: &str| {
+        config
+            .get(key)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
     if provider.has_stream_simple {
         let Some(api) = text("api") else {
-            return Err(format!("Provider {name}: \"api\" is required when registering streamSimple."));
+            return Err(format!(
+                "Provider {name}: \"api\" is required when registering streamSimple."
+            ));
         };
         if BUILTIN_APIS.contains(&api) {
-            return Err(format!("Cannot register custom API \"{api}\": built-in API names are reserved."));
+            return Err(format!(
+                "Cannot register custom API \"{api}\": built-in API names are reserved."
+            ));
         }
     }
-    let Some(models) = config.get("models") else { return Ok(()) };
+    let Some(models) = config.get("models") else {
+        return Ok(());
+    };
     let Some(models) = models.as_array() else {
         return Err(format!("Provider {name}: \"models\" must be an array."));
     };
@@ -38,18 +49,32 @@ pub(crate) fn validate(provider: &ProviderRegistration) -> Result<(), String> {
         return Ok(());
     }
     if text("baseUrl").is_none() {
-        return Err(format!("Provider {name}: \"baseUrl\" is required when defining custom models."));
+        return Err(format!(
+            "Provider {name}: \"baseUrl\" is required when defining custom models."
+        ));
     }
     if text("apiKey").is_none() && !provider.has_oauth {
-        return Err(format!("Provider {name}: \"apiKey\" or \"oauth\" is required when defining models."));
+        return Err(format!(
+            "Provider {name}: \"apiKey\" or \"oauth\" is required when defining models."
+        ));
     }
     for (index, model) in models.iter().enumerate() {
-        let member = |key: &str| model.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let member = |key: &str| {
+            model
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
         let Some(id) = member("id") else {
-            return Err(format!("Provider {name}: model {} has no \"id\".", index + 1));
+            return Err(format!(
+                "Provider {name}: model {} has no \"id\".",
+                index + 1
+            ));
         };
         if member("api").is_none() && text("api").is_none() {
-            return Err(format!("Provider {name}, model {id}: no \"api\" specified."));
+            return Err(format!(
+                "Provider {name}, model {id}: no \"api\" specified."
+            ));
         }
     }
     Ok(())
@@ -73,7 +98,10 @@ mod tests {
     #[test]
     fn every_refusal_has_its_text() {
         let text = |result: Result<(), String>| result.unwrap_err();
-        assert_eq!(text(check(json!({}), true, false)), "Provider p: \"api\" is required when registering streamSimple.");
+        assert_eq!(
+            text(check(json!({}), true, false)),
+            "Provider p: \"api\" is required when registering streamSimple."
+        );
         assert_eq!(
             text(check(json!({"api": "anthropic-messages"}), true, false)),
             "Cannot register custom API \"anthropic-messages\": built-in API names are reserved."
@@ -84,15 +112,37 @@ mod tests {
             "Provider p: \"baseUrl\" is required when defining custom models."
         );
         assert_eq!(
-            text(check(json!({"models": models, "baseUrl": "http://x"}), false, false)),
+            text(check(
+                json!({"models": models, "baseUrl": "http://x"}),
+                false,
+                false
+            )),
             "Provider p: \"apiKey\" or \"oauth\" is required when defining models."
         );
         assert_eq!(
-            text(check(json!({"models": models, "baseUrl": "http://x"}), false, true)),
+            text(check(
+                json!({"models": models, "baseUrl": "http://x"}),
+                false,
+                true
+            )),
             "Provider p, model m: no \"api\" specified."
         );
-        assert!(text(check(json!({"models": [{}], "baseUrl": "u", "apiKey": "k"}), false, false)).contains("no \"id\""));
-        assert_eq!(check(json!({"models": models, "baseUrl": "u", "apiKey": "k", "api": "mine"}), true, false), Ok(()));
+        assert!(
+            text(check(
+                json!({"models": [{}], "baseUrl": "u", "apiKey": "k"}),
+                false,
+                false
+            ))
+            .contains("no \"id\"")
+        );
+        assert_eq!(
+            check(
+                json!({"models": models, "baseUrl": "u", "apiKey": "k", "api": "mine"}),
+                true,
+                false
+            ),
+            Ok(())
+        );
         assert_eq!(check(json!({"baseUrl": "u"}), false, false), Ok(()));
     }
 }

@@ -45,7 +45,10 @@ pub(crate) fn list(extensions: &[Loaded]) -> Vec<Command> {
             for (index, command) in commands.into_iter().enumerate() {
                 let invoked_as = format!("{name}:{}", index + 1);
                 if !taken.contains(&invoked_as) {
-                    out.push(Command { invoked_as, ..command });
+                    out.push(Command {
+                        invoked_as,
+                        ..command
+                    });
                 }
             }
         }
@@ -55,7 +58,9 @@ pub(crate) fn list(extensions: &[Loaded]) -> Vec<Command> {
 
 /// The command that `/name` runs. Exact and case-sensitive.
 pub(crate) fn find(extensions: &[Loaded], name: &str) -> Option<Command> {
-    list(extensions).into_iter().find(|command| command.invoked_as == name)
+    list(extensions)
+        .into_iter()
+        .find(|command| command.invoked_as == name)
 }
 
 /// Names that more than one extension registered, with their paths in load order.

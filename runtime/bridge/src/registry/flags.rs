@@ -51,7 +51,10 @@ pub(crate) fn declared(extensions: &[Loaded]) -> Vec<DeclaredFlag> {
 }
 
 /// Values of given flags, and one sentence for everything wrong with them.
-pub(crate) fn evaluate(declared: &[DeclaredFlag], given: &[GivenFlag]) -> (Map<String, Value>, Vec<String>) {
+pub(crate) fn evaluate(
+    declared: &[DeclaredFlag],
+    given: &[GivenFlag],
+) -> (Map<String, Value>, Vec<String>) {
     let mut values = Map::new();
     let mut errors = Vec::new();
     let mut unknown = Vec::new();
@@ -71,12 +74,18 @@ pub(crate) fn evaluate(declared: &[DeclaredFlag], given: &[GivenFlag]) -> (Map<S
                 "false" | "0" | "no" | "off" => {
                     values.insert(flag.name.clone(), Value::Bool(false));
                 }
-                other => errors.push(format!("Extension flag \"--{}\" takes no value, or true/false; got \"{other}\"", flag.name)),
+                other => errors.push(format!(
+                    "Extension flag \"--{}\" takes no value, or true/false; got \"{other}\"",
+                    flag.name
+                )),
             },
             (FlagType::String, Some(text)) => {
                 values.insert(flag.name.clone(), Value::String(text.clone()));
             }
-            (FlagType::String, None) => errors.push(format!("Extension flag \"--{}\" requires a value", flag.name)),
+            (FlagType::String, None) => errors.push(format!(
+                "Extension flag \"--{}\" requires a value",
+                flag.name
+            )),
         }
     }
     match unknown.len() {
@@ -93,11 +102,20 @@ mod tests {
     use serde_json::json;
 
     fn flag(name: &str, flag_type: FlagType) -> DeclaredFlag {
-        DeclaredFlag { name: name.into(), flag_type, description: None, default: None, extension_path: "/a.ts".into() }
+        DeclaredFlag {
+            name: name.into(),
+            flag_type,
+            description: None,
+            default: None,
+            extension_path: "/a.ts".into(),
+        }
     }
 
     fn given(name: &str, value: Option<&str>) -> GivenFlag {
-        GivenFlag { name: name.into(), value: value.map(str::to_string) }
+        GivenFlag {
+            name: name.into(),
+            value: value.map(str::to_string),
+        }
     }
 
     #[test]
@@ -106,12 +124,22 @@ mod tests {
         let (values, errors) = evaluate(&declared, &[given("b", None), given("s", Some("-x"))]);
         assert_eq!(Value::Object(values), json!({"b": true, "s": "-x"}));
         assert!(errors.is_empty());
-        let (values, errors) =
-            evaluate(&declared, &[given("b", Some("maybe")), given("s", None), given("u", None), given("v", None)]);
+        let (values, errors) = evaluate(
+            &declared,
+            &[
+                given("b", Some("maybe")),
+                given("s", None),
+                given("u", None),
+                given("v", None),
+            ],
+        );
         assert!(values.is_empty());
         assert_eq!(errors[0], "Unknown options: --u, --v");
         assert!(errors.contains(&"Extension flag \"--s\" requires a value".to_string()));
         assert_eq!(errors.len(), 3);
-        assert_eq!(evaluate(&declared, &[given("x", None)]).1, ["Unknown option: --x"]);
+        assert_eq!(
+            evaluate(&declared, &[given("x", None)]).1,
+            ["Unknown option: --x"]
+        );
     }
 }

@@ -8,32 +8,68 @@ pub(crate) mod shortcuts;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 use pier_protocol::extension::{Registrations, SourceInfo};
 use serde_json::Value;
 
-use crate::discovery::{DiscoveredExtension, Profile, Scope};
+use crate::discovery::{DiscoveredExtension, Profile};
 use crate::host::slot::IsolateSlot;
 use crate::wire::ExtId;
 
 /// What does not change about a loaded extension.
 pub(crate) struct ExtensionInfo {
     pub(crate) id: ExtId,
-    /// Position in load order.
-    pub(crate) order: usize,
+    order: AtomicUsize,
     /// Path as reported.
     pub(crate) path: String,
     /// Directory of the entry, for relative paths that it returns.
     pub(crate) directory: String,
     pub(crate) profile: Profile,
     pub(crate) source: SourceInfo,
-    pub(crate) scope: Scope,
+    pub(crate) isolate: Arc<IsolateSlot>,
+    pub(crate) discovered: DiscoveredExtension,
+}
+
+/// What an [`ExtensionInfo`] is made of.
+pub(crate) struct Identity {
+    pub(crate) id: ExtId,
+    pub(crate) order: usize,
     pub(crate) isolate: Arc<IsolateSlot>,
     pub(crate) discovered: DiscoveredExtension,
 }
 
 impl ExtensionInfo {
+    pub(crate) fn new(identity: Identity) -> Self {
+        let Identity {
+            id,
+            order,
+            isolate,
+            discovered,
+        } = identity;
+        let directory = discovered
+            .path
+            .parent()
+            .map(|parent| parent.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        Self {
+            id,
+            order: AtomicUsize::new(order),
+            path: discovered.path.to_string_lossy().into_owned(),
+            directory,
+            profile: discovered.profile,
+            source: source_info(&discovered),
+            isolate,
+            discovered,
+        }
+    }
+
+    /// Position in load order.
+    pub(crate) fn order(&self) -> usize {
+        self.order.load(Ordering::Acquire)
+    }
+
     /// Owner name in the agent's registries: unique, and gone with the extension.
     pub(crate) fn owner(&self) -> String {
         format!("extension:{}", self.id)
@@ -50,7 +86,12 @@ pub(crate) fn source_info(discovered: &DiscoveredExtension) -> SourceInfo {
             other => other.to_string(),
         },
         scope: discovered.scope.as_str().into(),
-        origin: if discovered.from_package { "package" } else { "top-level" }.into(),
+        origin: if discovered.from_package {
+            "package"
+        } else {
+            "top-level"
+        }
+        .into(),
         base_dir: discovered.from_package.then(|| path_text(&discovered.root)),
     }
 }
@@ -95,23 +136,53 @@ impl Registry {
     pub(crate) fn add(&self, loaded: Vec<Loaded>) {
         let mut state = self.state.write();
         state.extensions.extend(loaded);
-        state.extensions.sort_by_key(|extension| extension.info.order);
+        state
+            .extensions
+            .sort_by_key(|extension| extension.info.order());
+        self.rebuild(&state);
+    }
+
+    /// Moves extensions to other places in load order.
+    pub(crate) fn reorder(&self, orders: &[(ExtId, usize)]) {
+        let mut state = self.state.write();
+        for (id, order) in orders {
+            if let Some(extension) = state
+                .extensions
+                .iter()
+                .find(|extension| extension.info.id == *id)
+            {
+                extension.info.order.store(*order, Ordering::Release);
+            }
+        }
+        state
+            .extensions
+            .sort_by_key(|extension| extension.info.order());
         self.rebuild(&state);
     }
 
     /// Removes an extension and everything it registered.
     pub(crate) fn remove(&self, id: ExtId) -> Option<Loaded> {
         let mut state = self.state.write();
-        let at = state.extensions.iter().position(|extension| extension.info.id == id)?;
+        let at = state
+            .extensions
+            .iter()
+            .position(|extension| extension.info.id == id)?;
         let removed = state.extensions.remove(at);
         self.rebuild(&state);
         Some(removed)
     }
 
     /// Changes what one extension registered.
-    pub(crate) fn change<R>(&self, id: ExtId, change: impl FnOnce(&mut Registrations) -> R) -> Option<R> {
+    pub(crate) fn change<R>(
+        &self,
+        id: ExtId,
+        change: impl FnOnce(&mut Registrations) -> R,
+    ) -> Option<R> {
         let mut state = self.state.write();
-        let extension = state.extensions.iter_mut().find(|extension| extension.info.id == id)?;
+        let extension = state
+            .extensions
+            .iter_mut()
+            .find(|extension| extension.info.id == id)?;
         let result = change(&mut extension.registered);
         self.rebuild(&state);
         Some(result)
@@ -119,12 +190,22 @@ impl Registry {
 
     /// One extension.
     pub(crate) fn get(&self, id: ExtId) -> Option<Arc<ExtensionInfo>> {
-        self.state.read().extensions.iter().find(|extension| extension.info.id == id).map(|found| found.info.clone())
+        self.state
+            .read()
+            .extensions
+            .iter()
+            .find(|extension| extension.info.id == id)
+            .map(|found| found.info.clone())
     }
 
     /// All extensions in load order.
     pub(crate) fn infos(&self) -> Vec<Arc<ExtensionInfo>> {
-        self.state.read().extensions.iter().map(|extension| extension.info.clone()).collect()
+        self.state
+            .read()
+            .extensions
+            .iter()
+            .map(|extension| extension.info.clone())
+            .collect()
     }
 
     /// Looks at all extensions in load order without copying what they registered.
@@ -141,9 +222,14 @@ impl Registry {
     /// Handlers of `names` as one sequence: load order, then registration order.
     pub(crate) fn subscribers(&self, names: &[&str]) -> Vec<Subscriber> {
         let index = self.index.read().clone();
-        let mut found: Vec<Subscriber> = names.iter().filter_map(|name| index.get(*name)).flatten().cloned().collect();
+        let mut found: Vec<Subscriber> = names
+            .iter()
+            .filter_map(|name| index.get(*name))
+            .flatten()
+            .cloned()
+            .collect();
         if names.len() > 1 {
-            found.sort_by_key(|subscriber| (subscriber.info.order, subscriber.handler));
+            found.sort_by_key(|subscriber| (subscriber.info.order(), subscriber.handler));
         }
         found
     }
@@ -171,18 +257,38 @@ pub(crate) fn merge(into: &mut Registrations, change: Registrations) {
     }
     into.handlers.extend(change.handlers);
     replace_by(&mut into.tools, change.tools, |tool| tool.name.clone());
-    replace_by(&mut into.commands, change.commands, |command| command.name.clone());
+    replace_by(&mut into.commands, change.commands, |command| {
+        command.name.clone()
+    });
     replace_by(&mut into.flags, change.flags, |flag| flag.name.clone());
-    replace_by(&mut into.shortcuts, change.shortcuts, |shortcut| shortcut.key.to_lowercase());
-    replace_by(&mut into.message_renderers, change.message_renderers, Clone::clone);
-    replace_by(&mut into.entry_renderers, change.entry_renderers, Clone::clone);
+    replace_by(&mut into.shortcuts, change.shortcuts, |shortcut| {
+        shortcut.key.to_lowercase()
+    });
+    replace_by(
+        &mut into.message_renderers,
+        change.message_renderers,
+        Clone::clone,
+    );
+    replace_by(
+        &mut into.entry_renderers,
+        change.entry_renderers,
+        Clone::clone,
+    );
     into.tool_renderer = change.tool_renderer.or(into.tool_renderer);
     if change.markdown_transformer.is_some() {
         into.markdown_transformer = change.markdown_transformer;
     }
-    replace_by(&mut into.providers, change.providers, |provider| provider.name.clone());
-    replace_by(&mut into.service_status, change.service_status, |service| service.name.clone());
-    replace_by(&mut into.profile_collectors, change.profile_collectors, |collector| collector.id.clone());
+    replace_by(&mut into.providers, change.providers, |provider| {
+        provider.name.clone()
+    });
+    replace_by(&mut into.service_status, change.service_status, |service| {
+        service.name.clone()
+    });
+    replace_by(
+        &mut into.profile_collectors,
+        change.profile_collectors,
+        |collector| collector.id.clone(),
+    );
     replace_by(&mut into.bus, change.bus, Clone::clone);
 }
 
@@ -215,7 +321,9 @@ pub(crate) fn withdraw(from: &mut Registrations, kind: &str, id: &Value) -> Resu
         "markdownTransformer" => from.markdown_transformer = None,
         "provider" => from.providers.retain(|provider| provider.name != name),
         "serviceStatus" => from.service_status.retain(|service| service.name != name),
-        "profileCollector" => from.profile_collectors.retain(|collector| collector.id != name),
+        "profileCollector" => from
+            .profile_collectors
+            .retain(|collector| collector.id != name),
         "bus" => from.bus.retain(|channel| channel != name),
         other => return Err(format!("unknown kind \"{other}\"")),
     }

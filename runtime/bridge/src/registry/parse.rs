@@ -13,22 +13,34 @@ pub(crate) fn registrations(mut value: Value) -> Result<Registrations, String> {
             soften(tool);
         }
     }
-    let parsed: Registrations = serde_json::from_value(value).map_err(|error| format!("registrations: {error}"))?;
+    let parsed: Registrations =
+        serde_json::from_value(value).map_err(|error| format!("registrations: {error}"))?;
     for tool in &parsed.tools {
         if tool.name.is_empty() {
             return Err("a registered tool has no name".into());
         }
         if !tool.parameters.is_object() {
-            return Err(format!("Tool \"{}\": \"parameters\" must be an object", tool.name));
+            return Err(format!(
+                "Tool \"{}\": \"parameters\" must be an object",
+                tool.name
+            ));
         }
     }
-    if parsed.commands.iter().any(|command| command.name.is_empty()) {
+    if parsed
+        .commands
+        .iter()
+        .any(|command| command.name.is_empty())
+    {
         return Err("a registered command has no name".into());
     }
     if parsed.flags.iter().any(|flag| flag.name.is_empty()) {
         return Err("a registered flag has no name".into());
     }
-    if parsed.providers.iter().any(|provider| provider.name.is_empty()) {
+    if parsed
+        .providers
+        .iter()
+        .any(|provider| provider.name.is_empty())
+    {
         return Err("a registered provider has no name".into());
     }
     Ok(parsed)
@@ -37,16 +49,25 @@ pub(crate) fn registrations(mut value: Value) -> Result<Registrations, String> {
 /// Authors without type checks pass a string where a list belongs, or words that no version knows; neither
 /// should cost them the tool.
 fn soften(tool: &mut Value) {
-    let Some(tool) = tool.as_object_mut() else { return };
+    let Some(tool) = tool.as_object_mut() else {
+        return;
+    };
     if let Some(text @ Value::String(_)) = tool.get("promptGuidelines") {
         let list = Value::Array(vec![text.clone()]);
         tool.insert("promptGuidelines".into(), list);
-    } else if let Some(list) = tool.get_mut("promptGuidelines").and_then(Value::as_array_mut) {
+    } else if let Some(list) = tool
+        .get_mut("promptGuidelines")
+        .and_then(Value::as_array_mut)
+    {
         list.retain(Value::is_string);
     } else {
         tool.remove("promptGuidelines");
     }
-    if !tool.get("executionMode").and_then(Value::as_str).is_some_and(|mode| matches!(mode, "sequential" | "parallel")) {
+    if !tool
+        .get("executionMode")
+        .and_then(Value::as_str)
+        .is_some_and(|mode| matches!(mode, "sequential" | "parallel"))
+    {
         tool.remove("executionMode");
     }
     for name in ["label", "promptSnippet"] {
@@ -54,7 +75,10 @@ fn soften(tool: &mut Value) {
             tool.remove(name);
         }
     }
-    if tool.get("description").is_some_and(|value| !value.is_string()) {
+    if tool
+        .get("description")
+        .is_some_and(|value| !value.is_string())
+    {
         tool.remove("description");
     }
 }

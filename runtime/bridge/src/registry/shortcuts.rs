@@ -48,7 +48,10 @@ pub(crate) fn resolve(extensions: &[Loaded]) -> (Vec<Shortcut>, Vec<String>) {
         for shortcut in &extension.registered.shortcuts {
             let key = shortcut.key.to_lowercase();
             if is_reserved(&key) {
-                notes.push(format!("Shortcut \"{}\" from {} is reserved. Skipping.", shortcut.key, extension.info.path));
+                notes.push(format!(
+                    "Shortcut \"{}\" from {} is reserved. Skipping.",
+                    shortcut.key, extension.info.path
+                ));
                 continue;
             }
             let new = Shortcut {

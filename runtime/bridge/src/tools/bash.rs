@@ -16,22 +16,35 @@ use crate::registry::ExtensionInfo;
 use crate::report::describe;
 
 /// Reads the winning result of the extension at `from`.
-pub(crate) fn outcome(shared: &Arc<Shared>, from: &str, result: &Map<String, Value>) -> Result<UserBashOutcome, String> {
+pub(crate) fn outcome(
+    shared: &Arc<Shared>,
+    from: &str,
+    result: &Map<String, Value>,
+) -> Result<UserBashOutcome, String> {
     let given = |name: &str| result.get(name).filter(|value| crate::wire::truthy(value));
     match (given("result"), given("operations")) {
         (Some(_), Some(_)) => Err("give either \"result\" or \"operations\", not both".into()),
-        (Some(result), None) => serde_json::from_value::<BashResult>(with_exit_code(result.clone()))
-            .map(UserBashOutcome::Result)
-            .map_err(|error| format!("\"result\": {error}")),
+        (Some(result), None) => {
+            serde_json::from_value::<BashResult>(with_exit_code(result.clone()))
+                .map(UserBashOutcome::Result)
+                .map_err(|error| format!("\"result\": {error}"))
+        }
         (None, Some(operations)) => {
-            let handle = operations.get("handle").and_then(Value::as_u64).ok_or("\"operations\" has no exec function")?;
+            let handle = operations
+                .get("handle")
+                .and_then(Value::as_u64)
+                .ok_or("\"operations\" has no exec function")?;
             let info = shared
                 .registry
                 .infos()
                 .into_iter()
                 .find(|info| info.path == from)
                 .ok_or("the extension is gone")?;
-            Ok(UserBashOutcome::Operations(Arc::new(Executor { shared: Arc::downgrade(shared), info, handle })))
+            Ok(UserBashOutcome::Operations(Arc::new(Executor {
+                shared: Arc::downgrade(shared),
+                info,
+                handle,
+            })))
         }
         (None, None) => Err("it has neither \"result\" nor \"operations\"".into()),
     }
@@ -60,11 +73,28 @@ impl BashOperations for Executor {
         output: OutputChunk,
         cancel: CancellationToken,
     ) -> Result<Option<i64>, String> {
-        let shared = self.shared.upgrade().ok_or("the extension host has ended")?;
-        let scope = shared.calls.begin(self.info.id, "user_bash", Purpose::Bash(output), cancel.child_token());
+        let shared = self
+            .shared
+            .upgrade()
+            .ok_or("the extension host has ended")?;
+        let scope = shared.calls.begin(
+            self.info.id,
+            "user_bash",
+            Purpose::Bash(output),
+            cancel.child_token(),
+        );
         let header = json!({"handle": self.handle, "callId": scope.id(), "ext": self.info.id});
         let payload: Arc<str> = json!({"command": command, "cwd": cwd}).to_string().into();
-        let answer = shared.invoke_json(&self.info.isolate, "bashExec", &header, Some(payload), &scope, None).await;
+        let answer = shared
+            .invoke_json(
+                &self.info.isolate,
+                "bashExec",
+                &header,
+                Some(payload),
+                &scope,
+                None,
+            )
+            .await;
         match answer {
             _ if cancel.is_cancelled() => Ok(None),
             Ok(answer) => Ok(answer.get("exitCode").and_then(Value::as_i64)),
@@ -76,7 +106,11 @@ impl BashOperations for Executor {
 impl Drop for Executor {
     fn drop(&mut self) {
         if let Ok(api) = self.info.isolate.api() {
-            api.post("release", json!({"handles": [self.handle]}).to_string(), None);
+            api.post(
+                "release",
+                json!({"handles": [self.handle]}).to_string(),
+                None,
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answerer, Combiner, Edited, Flow, kind, object_result};
+use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
 use crate::wire::{DispatchAnswer, truthy};
 
 macro_rules! edited_event {
@@ -19,7 +19,7 @@ macro_rules! edited_event {
 
 /// What `input` handlers decided.
 #[derive(Debug, Clone, PartialEq)]
-pub enum InputOutcome {
+pub(crate) enum InputOutcome {
     /// Go on with this text and these images.
     Continue {
         /// The text, possibly changed.
@@ -32,19 +32,22 @@ pub enum InputOutcome {
 }
 
 /// `input` (`spec/extension-api.md` §5.5): both result shapes.
-pub struct Input {
+pub(crate) struct Input {
     event: Edited,
     handled: bool,
 }
 
 impl Input {
     /// `event` has `text`, `images?`, `source`, `streamingBehavior?`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), handled: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            handled: false,
+        }
     }
 
     /// The decision.
-    pub fn outcome(mut self) -> InputOutcome {
+    pub(crate) fn outcome(mut self) -> InputOutcome {
         if self.handled {
             return InputOutcome::Handled;
         }
@@ -52,15 +55,22 @@ impl Input {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
-        InputOutcome::Continue { text, images: self.event.take("images") }
+        InputOutcome::Continue {
+            text,
+            images: self.event.take("images"),
+        }
     }
 }
 
 impl Combiner for Input {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(mut result) = object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(mut result) = object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let action = result.get("action").and_then(Value::as_str);
         if action == Some("handled") || result.get("handled").is_some_and(truthy) {
             self.handled = true;
@@ -85,19 +95,22 @@ impl Combiner for Input {
 }
 
 /// `context` and `context_with_system`: `{messages}` or in-place edits.
-pub struct ContextMessages {
+pub(crate) struct ContextMessages {
     event: Edited,
     changed: bool,
 }
 
 impl ContextMessages {
     /// `event` has `messages`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), changed: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            changed: false,
+        }
     }
 
     /// The messages, when any handler changed them.
-    pub fn into_messages(mut self) -> Option<Vec<Value>> {
+    pub(crate) fn into_messages(mut self) -> Option<Vec<Value>> {
         match self.event.take("messages") {
             Some(Value::Array(messages)) if self.changed => Some(messages),
             _ => None,
@@ -106,10 +119,16 @@ impl ContextMessages {
 }
 
 impl Combiner for ContextMessages {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(messages @ Value::Array(_)) = answer.event.take().and_then(|mut event| event.remove("messages")) {
+        if let Some(messages @ Value::Array(_)) = answer
+            .event
+            .take()
+            .and_then(|mut event| event.remove("messages"))
+        {
             self.event.set("messages", messages);
             self.changed = true;
         }
@@ -120,30 +139,38 @@ impl Combiner for ContextMessages {
                 Ok(Flow::Continue)
             }
             None | Some(Value::Null) => Ok(Flow::Continue),
-            Some(other) => Err(format!("\"messages\" is {}, expected an array", kind(&other))),
+            Some(other) => Err(format!(
+                "\"messages\" is {}, expected an array",
+                kind(&other)
+            )),
         }
     }
 }
 
 /// `before_provider_request`: any result but `undefined` replaces the payload.
-pub struct ProviderPayload {
+pub(crate) struct ProviderPayload {
     event: Edited,
     changed: bool,
 }
 
 impl ProviderPayload {
     /// `event` has `payload`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), changed: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            changed: false,
+        }
     }
 
     /// The payload, when any handler replaced it.
-    pub fn into_payload(mut self) -> Option<Value> {
+    pub(crate) fn into_payload(mut self) -> Option<Value> {
         self.event.take("payload").filter(|_| self.changed)
     }
 }
 
 impl Combiner for ProviderPayload {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, answer: DispatchAnswer) -> Result<Flow, String> {
@@ -156,19 +183,22 @@ impl Combiner for ProviderPayload {
 }
 
 /// `before_provider_headers`: in-place edits only; `null` deletes a header.
-pub struct Headers {
+pub(crate) struct Headers {
     event: Edited,
     changed: bool,
 }
 
 impl Headers {
     /// `event` has `headers`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), changed: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            changed: false,
+        }
     }
 
     /// The headers, when any handler changed them; deleted ones are gone.
-    pub fn into_headers(mut self) -> Option<Map<String, Value>> {
+    pub(crate) fn into_headers(mut self) -> Option<Map<String, Value>> {
         match self.event.take("headers") {
             Some(Value::Object(mut headers)) if self.changed => {
                 headers.retain(|_, value| !value.is_null());
@@ -180,10 +210,16 @@ impl Headers {
 }
 
 impl Combiner for Headers {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(headers @ Value::Object(_)) = answer.event.take().and_then(|mut event| event.remove("headers")) {
+        if let Some(headers @ Value::Object(_)) = answer
+            .event
+            .take()
+            .and_then(|mut event| event.remove("headers"))
+        {
             self.event.set("headers", headers);
             self.changed = true;
         }
@@ -192,34 +228,46 @@ impl Combiner for Headers {
 }
 
 /// `message_end`: `{message}` of the same role replaces.
-pub struct MessageEnd {
+pub(crate) struct MessageEnd {
     event: Edited,
     changed: bool,
 }
 
 impl MessageEnd {
     /// `event` has `message`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), changed: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            changed: false,
+        }
     }
 
     /// The message, when any handler replaced it.
-    pub fn into_message(mut self) -> Option<Value> {
+    pub(crate) fn into_message(mut self) -> Option<Value> {
         self.event.take("message").filter(|_| self.changed)
     }
 }
 
 impl Combiner for MessageEnd {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(message) = object_result(&mut answer)?.and_then(|mut result| result.remove("message")) else {
+        let Some(message) =
+            object_result(&mut answer)?.and_then(|mut result| result.remove("message"))
+        else {
             return Ok(Flow::Continue);
         };
         if !truthy(&message) {
             return Ok(Flow::Continue);
         }
-        let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_string);
+        let role = |message: &Value| {
+            message
+                .get("role")
+                .and_then(Value::as_str)
+                .map(str::to_string)
+        };
         let before = self.event.get("message").and_then(role);
         let after = role(&message);
         if after != before {
@@ -236,21 +284,26 @@ impl Combiner for MessageEnd {
 }
 
 /// `turn_end` and `agent_before_settle` (`spec/extension-api.md` §5.9): running values of `entries` and `continue`.
-pub struct Boundary {
+pub(crate) struct Boundary {
     event: Edited,
     changed: bool,
 }
 
 impl Boundary {
     /// `event` has at least `entries` and `continue`.
-    pub fn new(mut event: Map<String, Value>) -> Self {
-        event.entry("entries").or_insert_with(|| Value::Array(Vec::new()));
+    pub(crate) fn new(mut event: Map<String, Value>) -> Self {
+        event
+            .entry("entries")
+            .or_insert_with(|| Value::Array(Vec::new()));
         event.entry("continue").or_insert(Value::Bool(false));
-        Self { event: Edited::new(event), changed: false }
+        Self {
+            event: Edited::new(event),
+            changed: false,
+        }
     }
 
     /// The drafts and the wish to go on, when any handler returned one of them.
-    pub fn into_outcome(mut self) -> Option<(Vec<Value>, bool)> {
+    pub(crate) fn into_outcome(mut self) -> Option<(Vec<Value>, bool)> {
         if !self.changed {
             return None;
         }
@@ -258,19 +311,33 @@ impl Boundary {
             Some(Value::Array(entries)) => entries,
             _ => Vec::new(),
         };
-        Some((entries, self.event.take("continue").is_some_and(|value| truthy(&value))))
+        Some((
+            entries,
+            self.event
+                .take("continue")
+                .is_some_and(|value| truthy(&value)),
+        ))
     }
 }
 
 impl Combiner for Boundary {
+    const RULE: Combine = Combine::Chain;
+
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(mut result) = object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(mut result) = object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let entries = match result.remove("entries") {
             None | Some(Value::Null) => None,
             Some(entries @ Value::Array(_)) => Some(entries),
-            Some(other) => return Err(format!("\"entries\" is {}, expected an array", kind(&other))),
+            Some(other) => {
+                return Err(format!(
+                    "\"entries\" is {}, expected an array",
+                    kind(&other)
+                ));
+            }
         };
         if let Some(entries) = entries {
             self.event.set("entries", entries);

@@ -2,25 +2,29 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answerer, Combiner, Edited, Flow, kind, object_result};
+use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
 use crate::wire::{DispatchAnswer, truthy};
 
 /// `before_agent_start` (`spec/extension-api.md` §5.6).
-pub struct AgentStart {
+pub(crate) struct AgentStart {
     event: Edited,
     /// Messages in handler order.
-    pub messages: Vec<Value>,
+    pub(crate) messages: Vec<Value>,
     prompt_changed: bool,
 }
 
 impl AgentStart {
     /// `event` has `prompt`, `systemPrompt` and so on.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), messages: Vec::new(), prompt_changed: false }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            messages: Vec::new(),
+            prompt_changed: false,
+        }
     }
 
     /// Splits into the messages and the system prompt, when one was returned.
-    pub fn into_outcome(mut self) -> (Vec<Value>, Option<String>) {
+    pub(crate) fn into_outcome(mut self) -> (Vec<Value>, Option<String>) {
         let prompt = match self.event.take("systemPrompt") {
             Some(Value::String(prompt)) if self.prompt_changed => Some(prompt),
             _ => None,
@@ -30,6 +34,8 @@ impl AgentStart {
 }
 
 impl Combiner for AgentStart {
+    const RULE: Combine = Combine::Chain;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event.event
     }
@@ -42,13 +48,20 @@ impl Combiner for AgentStart {
         for (name, value) in answer.event.take().into_iter().flatten() {
             self.event.set(&name, value);
         }
-        let Some(mut result) = object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(mut result) = object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let mut complaint = None;
         match result.remove("message") {
             None => {}
             Some(message @ Value::Object(_)) => self.messages.push(message),
             Some(other) if !truthy(&other) => {}
-            Some(other) => complaint = Some(format!("\"message\" is {}, expected an object", kind(&other))),
+            Some(other) => {
+                complaint = Some(format!(
+                    "\"message\" is {}, expected an object",
+                    kind(&other)
+                ))
+            }
         }
         match result.remove("systemPrompt") {
             None | Some(Value::Null) => {}
@@ -58,10 +71,16 @@ impl Combiner for AgentStart {
             }
             Some(Value::Array(parts)) => {
                 let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-                self.event.set("systemPrompt", Value::String(parts.join("\n\n")));
+                self.event
+                    .set("systemPrompt", Value::String(parts.join("\n\n")));
                 self.prompt_changed = true;
             }
-            Some(other) => complaint = Some(format!("\"systemPrompt\" is {}, expected a string", kind(&other))),
+            Some(other) => {
+                complaint = Some(format!(
+                    "\"systemPrompt\" is {}, expected a string",
+                    kind(&other)
+                ))
+            }
         }
         complaint.map_or(Ok(Flow::Continue), Err)
     }
@@ -69,30 +88,35 @@ impl Combiner for AgentStart {
 
 /// Paths that `resources_discover` handlers returned, each with the extension that gave it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DiscoveredPaths {
+pub(crate) struct DiscoveredPaths {
     /// (extension path, directory of its entry, path as returned)
-    pub skills: Vec<(String, String, String)>,
+    pub(crate) skills: Vec<(String, String, String)>,
     /// As `skills`.
-    pub prompts: Vec<(String, String, String)>,
+    pub(crate) prompts: Vec<(String, String, String)>,
     /// As `skills`.
-    pub themes: Vec<(String, String, String)>,
+    pub(crate) themes: Vec<(String, String, String)>,
 }
 
 /// `resources_discover`.
-pub struct Resources {
+pub(crate) struct Resources {
     event: Map<String, Value>,
     /// What was collected.
-    pub found: DiscoveredPaths,
+    pub(crate) found: DiscoveredPaths,
 }
 
 impl Resources {
     /// `event` has `cwd` and `reason`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event, found: DiscoveredPaths::default() }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event,
+            found: DiscoveredPaths::default(),
+        }
     }
 }
 
 impl Combiner for Resources {
+    const RULE: Combine = Combine::Accumulate;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event
     }
@@ -102,7 +126,9 @@ impl Combiner for Resources {
     }
 
     fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(result) = object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(result) = object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let mut complaint = None;
         for (key, list) in [
             ("skillPaths", &mut self.found.skills),
@@ -111,13 +137,21 @@ impl Combiner for Resources {
         ] {
             match result.get(key) {
                 None | Some(Value::Null) => {}
-                Some(Value::Array(paths)) => list.extend(
-                    paths
-                        .iter()
-                        .filter_map(Value::as_str)
-                        .map(|path| (by.path.to_string(), by.directory.to_string(), path.to_string())),
-                ),
-                Some(other) => complaint = Some(format!("\"{key}\" is {}, expected an array of strings", kind(other))),
+                Some(Value::Array(paths)) => {
+                    list.extend(paths.iter().filter_map(Value::as_str).map(|path| {
+                        (
+                            by.path.to_string(),
+                            by.directory.to_string(),
+                            path.to_string(),
+                        )
+                    }))
+                }
+                Some(other) => {
+                    complaint = Some(format!(
+                        "\"{key}\" is {}, expected an array of strings",
+                        kind(other)
+                    ))
+                }
             }
         }
         complaint.map_or(Ok(Flow::Continue), Err)

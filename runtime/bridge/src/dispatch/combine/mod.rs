@@ -7,16 +7,19 @@ mod tool;
 
 use serde_json::{Map, Value};
 
+use crate::dispatch::rules::Combine;
 use crate::wire::DispatchAnswer;
 
-pub use chain::{Boundary, ContextMessages, Headers, Input, InputOutcome, MessageEnd, ProviderPayload};
-pub use collect::{AgentStart, DiscoveredPaths, Resources};
-pub use pick::{FirstResult, LastResult, TrustAnswer};
-pub use tool::{ToolCall, ToolResult};
+pub(crate) use chain::{
+    Boundary, ContextMessages, Headers, Input, InputOutcome, MessageEnd, ProviderPayload,
+};
+pub(crate) use collect::{AgentStart, Resources};
+pub(crate) use pick::{FirstResult, LastResult, TrustAnswer};
+pub(crate) use tool::{ToolCall, ToolResult};
 
 /// Whether the next handler runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub(crate) enum Flow {
     /// Yes.
     Continue,
     /// No: the outcome is decided.
@@ -25,15 +28,18 @@ pub enum Flow {
 
 /// Who answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Answerer<'a> {
+pub(crate) struct Answerer<'a> {
     /// Path as reported.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// Directory of the entry file.
-    pub directory: &'a str,
+    pub(crate) directory: &'a str,
 }
 
 /// Folds the answers of handlers, in order.
-pub trait Combiner: Send {
+pub(crate) trait Combiner: Send {
+    /// The combination key of the events that it serves.
+    const RULE: Combine;
+
     /// The event that the next handler gets, without `type`. `revision` changes whenever it does.
     fn event(&self) -> &Map<String, Value>;
 
@@ -45,18 +51,20 @@ pub trait Combiner: Send {
 }
 
 /// An event that nobody can change.
-pub struct Fixed {
+pub(crate) struct Fixed {
     event: Map<String, Value>,
 }
 
 impl Fixed {
     /// Wraps it.
-    pub fn new(event: Map<String, Value>) -> Self {
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
         Self { event }
     }
 }
 
 impl Combiner for Fixed {
+    const RULE: Combine = Combine::Notify;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event
     }
@@ -97,12 +105,17 @@ impl Edited {
 }
 
 /// The result as an object, or nothing for a falsy result; anything else is a complaint.
-pub(crate) fn object_result(answer: &mut DispatchAnswer) -> Result<Option<Map<String, Value>>, String> {
+pub(crate) fn object_result(
+    answer: &mut DispatchAnswer,
+) -> Result<Option<Map<String, Value>>, String> {
     match answer.result.take() {
         None => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
         Some(value) if !crate::wire::truthy(&value) => Ok(None),
-        Some(other) => Err(format!("handler returned {}, expected an object", kind(&other))),
+        Some(other) => Err(format!(
+            "handler returned {}, expected an object",
+            kind(&other)
+        )),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answerer, Combiner, Edited, Flow};
+use super::{Answerer, Combine, Combiner, Edited, Flow};
 use crate::wire::{DispatchAnswer, truthy};
 
 /// L: the last truthy result wins; `cancel: true` ends the dispatch. In-place edits of the event are kept.
-pub struct LastResult {
+pub(crate) struct LastResult {
     event: Edited,
     result: Option<Map<String, Value>>,
     from: Option<String>,
@@ -14,22 +14,23 @@ pub struct LastResult {
 
 impl LastResult {
     /// Starts with an event.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), result: None, from: None }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            result: None,
+            from: None,
+        }
     }
 
     /// The winning result and the path of the extension that gave it.
-    pub fn into_result(self) -> Option<(Map<String, Value>, String)> {
+    pub(crate) fn into_result(self) -> Option<(Map<String, Value>, String)> {
         self.result.zip(self.from)
-    }
-
-    /// A member of the event as handlers left it.
-    pub fn member(&self, name: &str) -> Option<&Value> {
-        self.event.get(name)
     }
 }
 
 impl Combiner for LastResult {
+    const RULE: Combine = Combine::Last;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event.event
     }
@@ -56,7 +57,7 @@ impl Combiner for LastResult {
 
 /// F: the first truthy result wins and ends the dispatch. A truthy result with none of the wanted keys is
 /// complained about and does not end it (`spec/extension-api.md` §5.8).
-pub struct FirstResult {
+pub(crate) struct FirstResult {
     event: Map<String, Value>,
     wanted: &'static [&'static str],
     result: Option<Map<String, Value>>,
@@ -65,17 +66,24 @@ pub struct FirstResult {
 
 impl FirstResult {
     /// Starts with an event; `wanted` are the members of which a result needs one.
-    pub fn new(event: Map<String, Value>, wanted: &'static [&'static str]) -> Self {
-        Self { event, wanted, result: None, from: None }
+    pub(crate) fn new(event: Map<String, Value>, wanted: &'static [&'static str]) -> Self {
+        Self {
+            event,
+            wanted,
+            result: None,
+            from: None,
+        }
     }
 
     /// The winning result and the path of the extension that gave it.
-    pub fn into_result(self) -> Option<(Map<String, Value>, String)> {
+    pub(crate) fn into_result(self) -> Option<(Map<String, Value>, String)> {
         self.result.zip(self.from)
     }
 }
 
 impl Combiner for FirstResult {
+    const RULE: Combine = Combine::First;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event
     }
@@ -85,9 +93,18 @@ impl Combiner for FirstResult {
     }
 
     fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(result) = super::object_result(&mut answer)? else { return Ok(Flow::Continue) };
-        if !self.wanted.iter().any(|key| result.get(*key).is_some_and(truthy)) {
-            return Err(format!("handler result has neither of: {}", self.wanted.join(", ")));
+        let Some(result) = super::object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
+        if !self
+            .wanted
+            .iter()
+            .any(|key| result.get(*key).is_some_and(truthy))
+        {
+            return Err(format!(
+                "handler result has neither of: {}",
+                self.wanted.join(", ")
+            ));
         }
         self.result = Some(result);
         self.from = Some(by.path.to_string());
@@ -96,20 +113,25 @@ impl Combiner for FirstResult {
 }
 
 /// `project_trust`: the first `yes` or `no` decides.
-pub struct TrustAnswer {
+pub(crate) struct TrustAnswer {
     event: Map<String, Value>,
     /// Decision and whether to store it.
-    pub decision: Option<(bool, bool)>,
+    pub(crate) decision: Option<(bool, bool)>,
 }
 
 impl TrustAnswer {
     /// Starts with an event.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event, decision: None }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event,
+            decision: None,
+        }
     }
 }
 
 impl Combiner for TrustAnswer {
+    const RULE: Combine = Combine::First;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event
     }
@@ -119,12 +141,18 @@ impl Combiner for TrustAnswer {
     }
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(result) = super::object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(result) = super::object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let trusted = match result.get("trusted").and_then(Value::as_str) {
             Some("yes") => true,
             Some("no") => false,
             Some("undecided") | None => return Ok(Flow::Continue),
-            Some(other) => return Err(format!("\"trusted\" is \"{other}\", expected yes, no or undecided")),
+            Some(other) => {
+                return Err(format!(
+                    "\"trusted\" is \"{other}\", expected yes, no or undecided"
+                ));
+            }
         };
         let remember = result.get("remember").is_some_and(truthy);
         self.decision = Some((trusted, remember));

@@ -4,24 +4,45 @@ use serde_json::json;
 
 use super::*;
 
-const A: Answerer<'static> = Answerer { path: "/a.ts", directory: "/" };
-const B: Answerer<'static> = Answerer { path: "/b.ts", directory: "/" };
+const A: Answerer<'static> = Answerer {
+    path: "/a.ts",
+    directory: "/",
+};
+const B: Answerer<'static> = Answerer {
+    path: "/b.ts",
+    directory: "/",
+};
 
 fn returned(value: Value) -> DispatchAnswer {
-    DispatchAnswer { result: Some(value), ..DispatchAnswer::default() }
+    DispatchAnswer {
+        result: Some(value),
+        ..DispatchAnswer::default()
+    }
 }
 
 fn edited(members: Value) -> DispatchAnswer {
-    DispatchAnswer { event: Some(event(members)), ..DispatchAnswer::default() }
+    DispatchAnswer {
+        event: Some(event(members)),
+        ..DispatchAnswer::default()
+    }
 }
 
 #[test]
 fn last_result_wins_and_cancel_stops() {
     let mut rule = LastResult::new(Map::new());
-    assert_eq!(rule.absorb(A, returned(json!({"cancel": false}))), Ok(Flow::Continue));
-    assert_eq!(rule.absorb(B, returned(json!({"cancel": true}))), Ok(Flow::Stop));
+    assert_eq!(
+        rule.absorb(A, returned(json!({"cancel": false}))),
+        Ok(Flow::Continue)
+    );
+    assert_eq!(
+        rule.absorb(B, returned(json!({"cancel": true}))),
+        Ok(Flow::Stop)
+    );
     let (result, from) = rule.into_result().unwrap();
-    assert_eq!((result["cancel"].clone(), from.as_str()), (json!(true), "/b.ts"));
+    assert_eq!(
+        (result["cancel"].clone(), from.as_str()),
+        (json!(true), "/b.ts")
+    );
 
     let mut rule = LastResult::new(Map::new());
     rule.absorb(A, returned(json!({"summary": "x"}))).unwrap();
@@ -34,16 +55,28 @@ fn last_result_wins_and_cancel_stops() {
 fn first_result_needs_a_known_member() {
     let mut rule = FirstResult::new(Map::new(), &["result", "operations"]);
     assert!(rule.absorb(A, returned(json!({"other": 1}))).is_err());
-    assert_eq!(rule.absorb(A, DispatchAnswer::default()), Ok(Flow::Continue));
-    assert_eq!(rule.absorb(B, returned(json!({"result": {"output": ""}}))), Ok(Flow::Stop));
+    assert_eq!(
+        rule.absorb(A, DispatchAnswer::default()),
+        Ok(Flow::Continue)
+    );
+    assert_eq!(
+        rule.absorb(B, returned(json!({"result": {"output": ""}}))),
+        Ok(Flow::Stop)
+    );
     assert_eq!(rule.into_result().unwrap().1, "/b.ts");
 }
 
 #[test]
 fn trust_is_decided_by_the_first_yes_or_no() {
     let mut rule = TrustAnswer::new(Map::new());
-    assert_eq!(rule.absorb(A, returned(json!({"trusted": "undecided"}))), Ok(Flow::Continue));
-    assert_eq!(rule.absorb(B, returned(json!({"trusted": "no", "remember": true}))), Ok(Flow::Stop));
+    assert_eq!(
+        rule.absorb(A, returned(json!({"trusted": "undecided"}))),
+        Ok(Flow::Continue)
+    );
+    assert_eq!(
+        rule.absorb(B, returned(json!({"trusted": "no", "remember": true}))),
+        Ok(Flow::Stop)
+    );
     assert_eq!(rule.decision, Some((false, true)));
 }
 
@@ -53,10 +86,24 @@ fn input_accepts_both_shapes_and_chains() {
     let mut rule = start();
     rule.absorb(A, returned(json!({"text": "b"}))).unwrap();
     assert_eq!(rule.event()["text"], "b");
-    rule.absorb(B, returned(json!({"action": "transform", "text": "c", "images": [1]}))).unwrap();
-    rule.absorb(B, returned(json!({"action": "continue", "text": "ignored"}))).unwrap();
+    rule.absorb(
+        B,
+        returned(json!({"action": "transform", "text": "c", "images": [1]})),
+    )
+    .unwrap();
+    rule.absorb(
+        B,
+        returned(json!({"action": "continue", "text": "ignored"})),
+    )
+    .unwrap();
     rule.absorb(B, returned(json!({"images": [2]}))).unwrap();
-    assert_eq!(rule.outcome(), InputOutcome::Continue { text: "c".into(), images: Some(json!([1])) });
+    assert_eq!(
+        rule.outcome(),
+        InputOutcome::Continue {
+            text: "c".into(),
+            images: Some(json!([1]))
+        }
+    );
 
     for handled in [json!({"handled": true}), json!({"action": "handled"})] {
         let mut rule = start();
@@ -70,10 +117,24 @@ fn input_accepts_both_shapes_and_chains() {
 #[test]
 fn agent_start_accumulates_messages_and_chains_the_prompt() {
     let mut rule = AgentStart::new(event(json!({"prompt": "p", "systemPrompt": "base"})));
-    rule.absorb(A, returned(json!({"message": {"n": 1}, "systemPrompt": "base+A"}))).unwrap();
+    rule.absorb(
+        A,
+        returned(json!({"message": {"n": 1}, "systemPrompt": "base+A"})),
+    )
+    .unwrap();
     assert_eq!(rule.event()["systemPrompt"], "base+A");
-    rule.absorb(B, returned(json!({"message": {"n": 2}, "systemPrompt": ["x", "y"]}))).unwrap();
-    assert_eq!(rule.into_outcome(), (vec![json!({"n": 1}), json!({"n": 2})], Some("x\n\ny".into())));
+    rule.absorb(
+        B,
+        returned(json!({"message": {"n": 2}, "systemPrompt": ["x", "y"]})),
+    )
+    .unwrap();
+    assert_eq!(
+        rule.into_outcome(),
+        (
+            vec![json!({"n": 1}), json!({"n": 2})],
+            Some("x\n\ny".into())
+        )
+    );
     let rule = AgentStart::new(event(json!({"systemPrompt": "base"})));
     assert_eq!(rule.into_outcome(), (vec![], None));
 }
@@ -103,35 +164,56 @@ fn payload_is_replaced_by_anything_but_undefined() {
 #[test]
 fn null_deletes_a_header() {
     let mut rule = Headers::new(event(json!({"headers": {"a": "1", "b": "2"}})));
-    rule.absorb(A, edited(json!({"headers": {"a": null, "b": "3"}}))).unwrap();
+    rule.absorb(A, edited(json!({"headers": {"a": null, "b": "3"}})))
+        .unwrap();
     assert_eq!(rule.into_headers(), Some(event(json!({"b": "3"}))));
 }
 
 #[test]
 fn message_end_keeps_the_role() {
     let mut rule = MessageEnd::new(event(json!({"message": {"role": "user"}})));
-    assert!(rule.absorb(A, returned(json!({"message": {"role": "assistant"}}))).is_err());
-    rule.absorb(A, returned(json!({"message": {"role": "user", "content": "x"}}))).unwrap();
-    assert_eq!(rule.into_message(), Some(json!({"role": "user", "content": "x"})));
+    assert!(
+        rule.absorb(A, returned(json!({"message": {"role": "assistant"}})))
+            .is_err()
+    );
+    rule.absorb(
+        A,
+        returned(json!({"message": {"role": "user", "content": "x"}})),
+    )
+    .unwrap();
+    assert_eq!(
+        rule.into_message(),
+        Some(json!({"role": "user", "content": "x"}))
+    );
 }
 
 #[test]
 fn boundary_values_run_through_the_handlers() {
     let mut rule = Boundary::new(event(json!({"turnIndex": 0})));
-    rule.absorb(A, returned(json!({"entries": [{"type": "custom"}]}))).unwrap();
+    rule.absorb(A, returned(json!({"entries": [{"type": "custom"}]})))
+        .unwrap();
     assert_eq!(rule.event()["entries"], json!([{"type": "custom"}]));
     assert!(rule.absorb(B, returned(json!({"entries": 1}))).is_err());
     rule.absorb(B, returned(json!({"continue": true}))).unwrap();
-    assert_eq!(rule.into_outcome(), Some((vec![json!({"type": "custom"})], true)));
+    assert_eq!(
+        rule.into_outcome(),
+        Some((vec![json!({"type": "custom"})], true))
+    );
     assert_eq!(Boundary::new(Map::new()).into_outcome(), None);
 }
 
 #[test]
 fn tool_call_edits_reach_the_next_handler_and_block_stops() {
-    let mut rule = ToolCall::new(event(json!({"toolName": "bash", "input": {"command": "a"}})));
-    rule.absorb(A, edited(json!({"input": {"command": "b"}}))).unwrap();
+    let mut rule = ToolCall::new(event(
+        json!({"toolName": "bash", "input": {"command": "a"}}),
+    ));
+    rule.absorb(A, edited(json!({"input": {"command": "b"}})))
+        .unwrap();
     assert_eq!(rule.event()["input"]["command"], "b");
-    assert_eq!(rule.absorb(B, returned(json!({"block": true, "reason": "no"}))), Ok(Flow::Stop));
+    assert_eq!(
+        rule.absorb(B, returned(json!({"block": true, "reason": "no"}))),
+        Ok(Flow::Stop)
+    );
     let (input, result) = rule.into_outcome();
     assert_eq!(input, Some(json!({"command": "b"})));
     assert_eq!(result.unwrap()["reason"], "no");
@@ -140,20 +222,33 @@ fn tool_call_edits_reach_the_next_handler_and_block_stops() {
 #[test]
 fn tool_result_chain_counts_returns_and_mutations_but_not_lone_assignments() {
     let start = || {
-        ToolResult::new(event(json!({"content": [{"type": "text", "text": "o"}], "details": {"a": 1}, "isError": false})))
+        ToolResult::new(event(
+            json!({"content": [{"type": "text", "text": "o"}], "details": {"a": 1}, "isError": false}),
+        ))
     };
     // Returned members chain.
     let mut rule = start();
-    rule.absorb(A, returned(json!({"content": [{"type": "text", "text": "A"}]}))).unwrap();
+    rule.absorb(
+        A,
+        returned(json!({"content": [{"type": "text", "text": "A"}]})),
+    )
+    .unwrap();
     assert_eq!(rule.event()["content"][0]["text"], "A");
     rule.absorb(B, DispatchAnswer::default()).unwrap();
     rule.absorb(B, returned(json!({"isError": true}))).unwrap();
     let patch = rule.into_patch();
-    assert_eq!(Value::Object(patch), json!({"content": [{"type": "text", "text": "A"}], "isError": true}));
+    assert_eq!(
+        Value::Object(patch),
+        json!({"content": [{"type": "text", "text": "A"}], "isError": true})
+    );
     // A mutation alone counts.
     let mut rule = start();
-    rule.absorb(A, edited(json!({"details": {"a": 2}}))).unwrap();
-    assert_eq!(Value::Object(rule.into_patch()), json!({"details": {"a": 2}}));
+    rule.absorb(A, edited(json!({"details": {"a": 2}})))
+        .unwrap();
+    assert_eq!(
+        Value::Object(rule.into_patch()),
+        json!({"details": {"a": 2}})
+    );
     // An assignment alone is seen by the next handler but does not count.
     let mut rule = start();
     let mut answer = edited(json!({"content": []}));
@@ -167,14 +262,22 @@ fn tool_result_chain_counts_returns_and_mutations_but_not_lone_assignments() {
     answer.assigned = vec!["content".into()];
     answer.result = Some(json!({"details": null}));
     rule.absorb(A, answer).unwrap();
-    assert_eq!(Value::Object(rule.into_patch()), json!({"content": [], "details": null}));
+    assert_eq!(
+        Value::Object(rule.into_patch()),
+        json!({"content": [], "details": null})
+    );
 }
 
 #[test]
 fn resources_remember_who_gave_them() {
     let mut rule = Resources::new(Map::new());
-    rule.absorb(A, returned(json!({"skillPaths": ["s"], "themePaths": "t"}))).unwrap_err();
-    rule.absorb(B, returned(json!({"promptPaths": ["p"]}))).unwrap();
-    assert_eq!(rule.found.skills, [("/a.ts".to_string(), "/".to_string(), "s".to_string())]);
+    rule.absorb(A, returned(json!({"skillPaths": ["s"], "themePaths": "t"})))
+        .unwrap_err();
+    rule.absorb(B, returned(json!({"promptPaths": ["p"]})))
+        .unwrap();
+    assert_eq!(
+        rule.found.skills,
+        [("/a.ts".to_string(), "/".to_string(), "s".to_string())]
+    );
     assert_eq!(rule.found.prompts.len(), 1);
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Answerer, Combiner, Edited, Flow, object_result};
+use super::{Answerer, Combine, Combiner, Edited, Flow, object_result};
 use crate::wire::{DispatchAnswer, truthy};
 
 /// `tool_call`: `event.input` is what the tool will get, edited in place; the last truthy result counts and
 /// `block` ends the dispatch.
-pub struct ToolCall {
+pub(crate) struct ToolCall {
     event: Edited,
     input_changed: bool,
     result: Option<Map<String, Value>>,
@@ -15,17 +15,26 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// `event` has `toolCallId`, `toolName`, `input`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), input_changed: false, result: None }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            input_changed: false,
+            result: None,
+        }
     }
 
     /// The edited arguments, if they changed, and the winning result.
-    pub fn into_outcome(mut self) -> (Option<Value>, Option<Map<String, Value>>) {
-        (self.event.take("input").filter(|_| self.input_changed), self.result)
+    pub(crate) fn into_outcome(mut self) -> (Option<Value>, Option<Map<String, Value>>) {
+        (
+            self.event.take("input").filter(|_| self.input_changed),
+            self.result,
+        )
     }
 }
 
 impl Combiner for ToolCall {
+    const RULE: Combine = Combine::Last;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event.event
     }
@@ -35,7 +44,11 @@ impl Combiner for ToolCall {
     }
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(input) = answer.event.take().and_then(|mut event| event.remove("input")) {
+        if let Some(input) = answer
+            .event
+            .take()
+            .and_then(|mut event| event.remove("input"))
+        {
             self.event.set("input", input);
             self.input_changed = true;
         }
@@ -51,11 +64,17 @@ impl Combiner for ToolCall {
 }
 
 /// Members of a result that a handler may return.
-const PATCHABLE: [&str; 5] = ["content", "details", "isError", "structuredContent", "usage"];
+const PATCHABLE: [&str; 5] = [
+    "content",
+    "details",
+    "isError",
+    "structuredContent",
+    "usage",
+];
 
 /// `tool_result`: one event object for all handlers. Returned members replace; mutations behind `content` and
 /// `details` always count; plain assignments count only if some handler also returned a member.
-pub struct ToolResult {
+pub(crate) struct ToolResult {
     event: Edited,
     returned: bool,
     mutated: Vec<String>,
@@ -64,14 +83,23 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// `event` has `toolCallId`, `toolName`, `input`, `content`, `details`, `isError`.
-    pub fn new(event: Map<String, Value>) -> Self {
-        Self { event: Edited::new(event), returned: false, mutated: Vec::new(), set: Vec::new() }
+    pub(crate) fn new(event: Map<String, Value>) -> Self {
+        Self {
+            event: Edited::new(event),
+            returned: false,
+            mutated: Vec::new(),
+            set: Vec::new(),
+        }
     }
 
     /// The members that changed, with their final values; empty when nothing counts.
-    pub fn into_patch(mut self) -> Map<String, Value> {
+    pub(crate) fn into_patch(mut self) -> Map<String, Value> {
         let counting: Vec<String> = if self.returned {
-            PATCHABLE.iter().map(|name| (*name).to_string()).filter(|name| self.set.contains(name)).collect()
+            PATCHABLE
+                .iter()
+                .map(|name| (*name).to_string())
+                .filter(|name| self.set.contains(name))
+                .collect()
         } else {
             self.mutated.clone()
         };
@@ -92,6 +120,8 @@ impl ToolResult {
 }
 
 impl Combiner for ToolResult {
+    const RULE: Combine = Combine::Chain;
+
     fn event(&self) -> &Map<String, Value> {
         &self.event.event
     }
@@ -111,19 +141,30 @@ impl Combiner for ToolResult {
             Self::note(&mut self.set, &name);
             self.event.set(&name, value);
         }
-        let Some(mut result) = object_result(&mut answer)? else { return Ok(Flow::Continue) };
+        let Some(mut result) = object_result(&mut answer)? else {
+            return Ok(Flow::Continue);
+        };
         let mut content_returned = false;
         for name in PATCHABLE {
-            let Some(value) = result.remove(name) else { continue };
+            let Some(value) = result.remove(name) else {
+                continue;
+            };
             // A null content would break every later reader; it means "no content" (spec/agent-loop.md §1.3).
-            let value = if name == "content" && value.is_null() { Value::Array(Vec::new()) } else { value };
+            let value = if name == "content" && value.is_null() {
+                Value::Array(Vec::new())
+            } else {
+                value
+            };
             content_returned |= name == "content";
             self.event.set(name, value);
             Self::note(&mut self.set, name);
             self.returned = true;
         }
         // New content without new structured content makes the old structured content a lie.
-        if content_returned && !self.set.iter().any(|name| name == "structuredContent") && self.event.get("structuredContent").is_some() {
+        if content_returned
+            && !self.set.iter().any(|name| name == "structuredContent")
+            && self.event.get("structuredContent").is_some()
+        {
             self.event.set("structuredContent", Value::Null);
             Self::note(&mut self.set, "structuredContent");
         }
