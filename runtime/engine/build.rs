@@ -14,12 +14,19 @@ use std::sync::Arc;
 
 use deno_core::ExtensionFileSource;
 use deno_runtime::ops::bootstrap::SnapshotOptions;
-use deno_runtime::snapshot::{LazyExtensionFileKind, create_runtime_snapshot};
+use deno_runtime::snapshot::{CreateRuntimeSnapshotOutput, LazyExtensionFileKind, create_runtime_snapshot};
 
 /// Node modules evaluated at build time. `node:crypto` cannot be among them: it creates garbage-collected Rust objects when it loads.
 const NODE_MODULES: &[&str] = &[
     "path", "events", "util", "url", "os", "buffer", "fs", "child_process", "stream", "module", "process", "fs/promises", "timers", "readline",
     "string_decoder", "assert", "zlib",
+];
+
+/// More of what `hidden_modules` describes: loaded by getters while `node:fs` evaluates. The test
+/// `functions_in_the_snapshot_have_their_own_source` tells when this list must grow.
+const HIDDEN_BEHIND_GETTERS: &[&str] = &[
+    "ext:deno_node/internal/fs/promises.ts", "ext:deno_node/internal/fs/streams.mjs", "ext:deno_node/internal/fs/handle.ts",
+    "ext:deno_node/internal/streams/fast-utf8-stream.js",
 ];
 
 /// Host modules evaluated at build time: the ones that most extensions import. Each must be marked fit for it in the manifest.
@@ -76,7 +83,6 @@ fn main() {
         esm.push(source(&format!("node:pier/{file}"), &facade(file, with_default.contains(file))));
         let _ = writeln!(entry, "import \"node:pier/{file}\";");
     }
-    esm.push(source("ext:pier/main.js", &entry));
     write(&out.join("snapshot_files.rs"), &format!("{in_snapshot:?}"));
 
     let mut sources = String::from("[\n");
@@ -93,16 +99,68 @@ fn main() {
     println!("cargo:rustc-env=PIER_HOST_MODULES_HASH={:016x}", hasher.finish());
     println!("cargo:rustc-env=PIER_V8_VERSION={}", deno_core::v8::VERSION_STRING);
 
-    let mut extension = ops::pier::init();
-    extension.esm_files = esm.into();
-    extension.esm_entry_point = Some("ext:pier/main.js");
-    let options = SnapshotOptions {
-        ts_version: "n/a".to_string(),
-        v8_version: deno_core::v8::VERSION_STRING,
-        target: std::env::var("TARGET").expect("cargo sets TARGET"),
+    let snapshot = out.join("snapshot.bin");
+    let mut imported_first: Vec<String> = HIDDEN_BEHIND_GETTERS.iter().map(ToString::to_string).collect();
+    let made = loop {
+        let mut modules = esm.clone();
+        let hidden: String = imported_first.iter().map(|specifier| format!("import {specifier:?};\n")).collect();
+        modules.push(source("ext:pier/main.js", &format!("{hidden}{entry}")));
+        let mut extension = ops::pier::init();
+        extension.esm_files = modules.into();
+        extension.esm_entry_point = Some("ext:pier/main.js");
+        let options = SnapshotOptions {
+            ts_version: "n/a".to_string(),
+            v8_version: deno_core::v8::VERSION_STRING,
+            target: std::env::var("TARGET").expect("cargo sets TARGET"),
+        };
+        let made = create_runtime_snapshot(snapshot.clone(), options, vec![extension]);
+        let hidden = hidden_modules(&made);
+        if hidden.iter().all(|specifier| imported_first.contains(specifier)) {
+            break made;
+        }
+        imported_first.extend(hidden);
     };
-    let made = create_runtime_snapshot(out.join("snapshot.bin"), options, vec![extension]);
     write_lazy_tables(&out, &made);
+}
+
+/// Modules that the snapshot holds but does not know it holds: a script loaded them with a lazy loader that it called at once. `deno_core`
+/// counts them as unused and drops their text, and a function that is compiled later then reads somebody else's. Importing them plainly, before
+/// the script runs, is counted.
+fn hidden_modules(made: &CreateRuntimeSnapshotOutput) -> Vec<String> {
+    let files: BTreeMap<&str, &PathBuf> = made.lazy_extension_files.iter().map(|file| (file.specifier.as_str(), &file.path)).collect();
+    let mut pending: Vec<String> = made.consumed_lazy_specifiers.clone();
+    let mut seen: HashSet<String> = pending.iter().cloned().collect();
+    let mut hidden = Vec::new();
+    while let Some(specifier) = pending.pop() {
+        let Some(path) = files.get(specifier.as_str()) else { continue };
+        for target in loaded_at_once(&read(path)) {
+            if files.contains_key(target.as_str()) && seen.insert(target.clone()) {
+                hidden.push(target.clone());
+                pending.push(target);
+            }
+        }
+    }
+    hidden
+}
+
+/// Targets of `createLazyLoader("...")()` in statements at the top level, which start at the margin.
+fn loaded_at_once(code: &str) -> Vec<String> {
+    let mut targets = Vec::new();
+    for (at, call) in code.match_indices("createLazyLoader") {
+        let statement = &code[code[..at].rfind('\n').map_or(0, |end| end + 1)..at];
+        if statement.starts_with([' ', '/', '*']) {
+            continue;
+        }
+        let rest = &code[at + call.len()..];
+        let Some(open) = rest.find('(') else { continue };
+        let mut quoted = rest[open + 1..].trim_start().splitn(3, '"');
+        let (Some(""), Some(target), Some(after)) = (quoted.next(), quoted.next(), quoted.next()) else { continue };
+        let after: String = after.chars().filter(|character| !character.is_whitespace()).take(4).collect();
+        if after.starts_with(")()") || after.starts_with(",)()") {
+            targets.push(target.to_string());
+        }
+    }
+    targets
 }
 
 /// The files of `HOST_MODULES` and of the core, each once, dependencies first.
@@ -148,13 +206,16 @@ fn facade(file: &str, has_default: bool) -> String {
 }
 
 /// Lazily loaded files that the snapshot did not consume must travel in the binary, transpiled.
-fn write_lazy_tables(out: &Path, made: &deno_runtime::snapshot::CreateRuntimeSnapshotOutput) {
+fn write_lazy_tables(out: &Path, made: &CreateRuntimeSnapshotOutput) {
     let consumed: HashSet<&str> = made.consumed_lazy_specifiers.iter().map(String::as_str).collect();
     let lazy_dir = out.join("lazy");
     std::fs::create_dir_all(&lazy_dir).expect("OUT_DIR is writable");
     let mut scripts = String::from("&[\n");
     let mut modules = String::from("&[\n");
-    for (index, file) in made.lazy_extension_files.iter().enumerate() {
+    let mut files: Vec<_> = made.lazy_extension_files.iter().collect();
+    // Looked up by binary search.
+    files.sort_by_key(|file| file.specifier.as_str());
+    for (index, file) in files.into_iter().enumerate() {
         if consumed.contains(file.specifier.as_str()) {
             continue;
         }
@@ -163,11 +224,13 @@ fn write_lazy_tables(out: &Path, made: &deno_runtime::snapshot::CreateRuntimeSna
         let (code, _map) = deno_runtime::transpile::maybe_transpile_source(file.specifier.clone().into(), code.into())
             .unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
         let path = lazy_dir.join(format!("{index}.js"));
-        write(&path, &code);
-        let table = match file.kind {
-            LazyExtensionFileKind::Js => &mut scripts,
-            LazyExtensionFileKind::Esm => &mut modules,
+        let (table, code) = match file.kind {
+            // Scripts run as the body of a function.
+            LazyExtensionFileKind::Js => (&mut scripts, deno_core::wrap_lazy_ext_script(&code)),
+            LazyExtensionFileKind::Esm => (&mut modules, code.to_string()),
         };
+        assert!(code.is_ascii(), "{} is not ASCII, which V8 needs for a source it does not copy", file.specifier);
+        write(&path, &code);
         let _ = writeln!(table, "({:?}, include_str!({path:?})),", file.specifier);
     }
     scripts.push(']');

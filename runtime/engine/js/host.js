@@ -9,7 +9,12 @@ import {
   op_pier_host_module,
   op_pier_uncaught,
 } from "ext:core/ops";
+import { internals } from "ext:core/mod.js";
 import { Module } from "node:module";
+
+// The Node layer starts itself when its modules are first loaded. In the snapshot they already are, so `start` must do it.
+const startNode = globalThis.nodeBootstrap;
+delete globalThis.nodeBootstrap;
 
 let handler = () => {
   throw new Error("this isolate has no handler for host calls");
@@ -66,6 +71,12 @@ function dispatch(id, kind, header, payload) {
   }
 }
 
+// Runs once in each isolate, before any extension code.
+function start() {
+  startNode(internals.__nodeBootstrapArgs);
+  watchUncaught();
+}
+
 // Errors that nobody caught are reported and end there: they stop neither the isolate nor the host. An extension that
 // installed its own `process.on(...)` handler keeps it.
 function watchUncaught() {
@@ -92,5 +103,5 @@ Module._load = function (request, parent, isMain) {
 Object.defineProperty(globalThis, "__pierNatives", {
   configurable: true,
   enumerable: false,
-  value: { dispatch, watchUncaught },
+  value: { dispatch, start },
 });

@@ -83,7 +83,7 @@ async fn live(context: ThreadContext) -> Result<(), String> {
         state.put::<Rc<dyn OpSink>>(sink);
         state.put(WatcherExitHandle(handle));
     }
-    call_native(&mut worker, &natives.watch_uncaught, &[]).map_err(|fault| fault.to_string())?;
+    call_native(&mut worker, &natives.start, &[]).map_err(|fault| fault.to_string())?;
 
     let mut isolate = Running { worker, shared: shared.clone(), natives, host: adoption.host.clone(), loader };
     std::future::poll_fn(|cx| isolate.poll(cx, &mut commands)).await;
@@ -110,7 +110,7 @@ fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) 
 
 struct Natives {
     dispatch: v8::Global<v8::Function>,
-    watch_uncaught: v8::Global<v8::Function>,
+    start: v8::Global<v8::Function>,
 }
 
 /// Takes the functions that `js/host.js` left on the global object, and the property with them.
@@ -127,7 +127,7 @@ fn take_natives(worker: &mut MainWorker) -> Result<Natives, String> {
         let function: v8::Local<v8::Function> = value.try_into().map_err(|_| format!("the native {name} is not a function"))?;
         Ok(v8::Global::new(scope, function))
     };
-    let natives = Natives { dispatch: take("dispatch")?, watch_uncaught: take("watchUncaught")? };
+    let natives = Natives { dispatch: take("dispatch")?, start: take("start")? };
     global.delete(scope, key.into());
     Ok(natives)
 }

@@ -158,3 +158,21 @@ const { instance } = await WebAssembly.instantiate(bytes);
     let value = package.value(imports, "(instance.exports.add as any)(20, 22)").await;
     assert_eq!(value, json!(42));
 }
+
+#[tokio::test]
+async fn functions_in_the_snapshot_have_their_own_source() {
+    let package = Package::new();
+    let imports = r#"
+const wrong: string[] = [];
+for (const name of ["path", "events", "util", "url", "os", "buffer", "fs", "child_process", "stream", "module", "fs/promises", "timers", "readline", "string_decoder", "assert", "zlib"]) {
+	const exports = await import("node:" + name);
+	for (const [key, value] of Object.entries({ ...exports.default, ...exports })) {
+		if (typeof value !== "function" || !value.name || value.name === "default") continue;
+		const text = Function.prototype.toString.call(value);
+		if (!/^(async )?(function\b|class\b|\(|get \w|\*?\[?[\w$]+\]?\s*\(|[\w$]+\s*=>)/.test(text)) wrong.push(`${name}.${key}: ${text.slice(0, 40)}`);
+	}
+}
+"#;
+    let value = package.value(imports, "wrong").await;
+    assert_eq!(value, json!([]));
+}

@@ -189,6 +189,8 @@ pub(crate) struct PierLoader {
     translator: Translator,
     host: RefCell<Option<Arc<dyn HostServices>>>,
     reported: RefCell<Vec<(String, String)>>,
+    /// Keys of code whose cache V8 may hand over later; it hands back only a short hash.
+    code_keys: RefCell<HashMap<String, CacheKey>>,
 }
 
 impl PierLoader {
@@ -204,7 +206,7 @@ impl PierLoader {
             RealSys,
         );
         let translator = NodeCodeTranslator::new(Arc::new(exports), NodeCodeTranslatorMode::ModuleLoader);
-        Rc::new(Self { sources, translator, host: RefCell::new(None), reported: RefCell::default() })
+        Rc::new(Self { sources, translator, host: RefCell::new(None), reported: RefCell::default(), code_keys: RefCell::default() })
     }
 
     /// Missing exports are reported to `host` from now on.
@@ -298,29 +300,17 @@ impl PierLoader {
     }
 
     fn with_code_cache(&self, specifier: &ModuleSpecifier, code: String) -> ModuleSource {
-        let cache = self.sources.cache.as_ref().map(|cache| {
-            let key = code_key(specifier, &code);
-            let data = cache.read(&key, Kind::V8Code).map(Cow::Owned);
-            self.remember_key(specifier, key);
-            SourceCodeCacheInfo { hash: key.short(), data }
-        });
+        let cache = self.code_cache(specifier, &code);
         ModuleSource::new(ModuleType::JavaScript, ModuleSourceCode::String(code.into()), specifier, cache)
     }
 
-    fn remember_key(&self, specifier: &ModuleSpecifier, key: CacheKey) {
-        CODE_KEYS.with_borrow_mut(|keys| {
-            keys.insert(specifier.to_string(), key);
-        });
+    fn code_cache(&self, specifier: &ModuleSpecifier, code: &str) -> Option<SourceCodeCacheInfo> {
+        let cache = self.sources.cache.as_ref()?;
+        let key = CacheKey::of(&[b"v8", specifier.as_str().as_bytes(), code.as_bytes()]);
+        let data = cache.read(&key, Kind::V8Code).map(Cow::Owned);
+        self.code_keys.borrow_mut().insert(specifier.to_string(), key);
+        Some(SourceCodeCacheInfo { hash: key.short(), data })
     }
-}
-
-thread_local! {
-    // V8 hands back only a short hash with the code it compiled. One isolate per thread, so this is per isolate.
-    static CODE_KEYS: RefCell<HashMap<String, CacheKey>> = RefCell::default();
-}
-
-fn code_key(specifier: &ModuleSpecifier, code: &str) -> CacheKey {
-    CacheKey::of(&[b"v8", specifier.as_str().as_bytes(), code.as_bytes()])
 }
 
 impl ModuleLoader for PierLoader {
@@ -361,13 +351,18 @@ impl ModuleLoader for PierLoader {
         hash: u64,
         code_cache: &[u8],
     ) -> std::pin::Pin<Box<dyn std::future::Future<Output = ()>>> {
-        let key = CODE_KEYS.with_borrow(|keys| keys.get(specifier.as_str()).copied());
+        let key = self.code_keys.borrow().get(specifier.as_str()).copied();
         if let (Some(cache), Some(key)) = (&self.sources.cache, key)
             && key.short() == hash
         {
             cache.write(&key, Kind::V8Code, code_cache);
         }
         std::future::ready(()).boxed_local()
+    }
+
+    /// For Node modules outside the snapshot, such as `node:crypto`.
+    fn get_code_cache(&self, specifier: &ModuleSpecifier, source: &str) -> Option<SourceCodeCacheInfo> {
+        self.code_cache(specifier, source)
     }
 
     fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {
