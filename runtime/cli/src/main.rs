@@ -35,11 +35,11 @@ fn main() -> ExitCode {
 fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Result<i32> {
     let args = args::parse(words).map_err(anyhow::Error::msg)?;
     if args.help {
-        print!("{}", help::text());
+        pier_modes::print_plain(&help::text())?;
         return Ok(0);
     }
     if args.version {
-        println!("pier {}", env!("CARGO_PKG_VERSION"));
+        pier_modes::print_plain(&format!("pier {}\n", env!("CARGO_PKG_VERSION")))?;
         return Ok(0);
     }
     let mode = mode::choose(&args, Streams::detect());

@@ -24,7 +24,8 @@ pub(crate) async fn run(args: Args, environment: Environment, mode: ModeChoice, 
     let output = OutputQueue::start(stdout).context("the output thread cannot be started")?;
     let files = args.files.clone();
     let read_stdin = !std::io::IsTerminal::is_terminal(&std::io::stdin());
-    let boot = Boot::new(options(args, environment), Arc::new(isolates));
+    let flags = extension_flags(args.clone());
+    let boot = Boot::new(options(args, environment), flags, Arc::new(isolates));
     let code = match mode {
         ModeChoice::Rpc => pier_modes::rpc::run(boot, output, dialect).await?,
         ModeChoice::Json => {
@@ -58,7 +59,6 @@ fn dialect(args: &Args, environment: &Environment) -> anyhow::Result<Dialect> {
 }
 
 fn options(args: Args, environment: Environment) -> StartOptions {
-    let flags = extension_flags(args.clone());
     StartOptions {
         script: args.script.map(|path| environment.cwd.join(path)),
         cwd: environment.cwd,
@@ -101,7 +101,6 @@ fn options(args: Args, environment: Environment) -> StartOptions {
         append_system_prompt: args.append_system_prompt,
         trust: args.trust,
         offline: args.offline || environment.offline,
-        extension_flags: flags,
     }
 }
 

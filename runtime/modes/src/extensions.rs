@@ -39,8 +39,10 @@ pub(crate) trait Extensions: Send + Sync {
 }
 
 /// No extensions.
+#[cfg(test)]
 pub(crate) struct NoExtensions;
 
+#[cfg(test)]
 #[async_trait]
 impl Extensions for NoExtensions {
     fn commands(&self) -> Vec<SlashCommand> {

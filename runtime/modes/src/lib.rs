@@ -19,4 +19,4 @@ mod signals;
 
 pub use isolates::Isolates;
 pub use dialect::{DIALECT_VARIABLE, Dialect};
-pub use output::{OutputClosed, OutputQueue, ProtocolStdout};
+pub use output::{OutputClosed, OutputQueue, ProtocolStdout, print_plain};

@@ -21,7 +21,6 @@ pub(crate) enum ExtensionFlagType {
 pub(crate) struct RegisteredFlag {
     pub(crate) name: String,
     pub(crate) kind: ExtensionFlagType,
-    pub(crate) description: Option<String>,
 }
 
 /// The outcome of the second look.
@@ -130,7 +129,7 @@ mod tests {
     fn resolve(words: &[&str], registered: &[(&str, ExtensionFlagType)]) -> Result<Resolved, String> {
         let registered: Vec<_> = registered
             .iter()
-            .map(|(name, kind)| RegisteredFlag { name: (*name).into(), kind: *kind, description: None })
+            .map(|(name, kind)| RegisteredFlag { name: (*name).into(), kind: *kind })
             .collect();
         super::super::parse(words.iter().map(|word| (*word).to_owned()))
             .expect("parses")

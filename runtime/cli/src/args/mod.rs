@@ -5,7 +5,7 @@
 mod extension_flags;
 mod parser;
 
-pub(crate) use extension_flags::{ExtensionFlagType, RegisteredFlag, Resolved};
+pub(crate) use extension_flags::{ExtensionFlagType, RegisteredFlag};
 pub(crate) use parser::parse;
 
 /// Everything the user asked for.

@@ -9,4 +9,4 @@ mod queue;
 mod stdout;
 
 pub use queue::{OutputClosed, OutputQueue, PushError};
-pub use stdout::ProtocolStdout;
+pub use stdout::{ProtocolStdout, print_plain};

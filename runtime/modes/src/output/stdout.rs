@@ -32,6 +32,16 @@ impl ProtocolStdout {
     }
 }
 
+/// Writes a text that is the whole purpose of the run: `--help`, `--version`, a list.
+///
+/// # Errors
+/// When the reader is gone.
+pub fn print_plain(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
 impl Write for ProtocolStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {

@@ -90,14 +90,15 @@ pub(crate) struct Started {
 /// A start that waits for its mode.
 pub struct Boot {
     options: StartOptions,
+    flags: ExtensionFlags,
     isolates: Arc<dyn IsolateFactory>,
 }
 
 impl Boot {
     /// Prepares a start. Isolates come from `isolates`.
     #[must_use]
-    pub fn new(options: StartOptions, isolates: Arc<dyn IsolateFactory>) -> Self {
-        Self { options, isolates }
+    pub fn new(options: StartOptions, flags: ExtensionFlags, isolates: Arc<dyn IsolateFactory>) -> Self {
+        Self { options, flags, isolates }
     }
 
     /// Working directory of the session.
@@ -107,7 +108,7 @@ impl Boot {
 
     /// Builds the session and binds extensions to it. Diagnostics go to standard error.
     pub(crate) async fn start(self, surroundings: Surroundings) -> Result<Started, StartError> {
-        let Self { options, isolates } = self;
+        let Self { options, flags, isolates } = self;
         let user_file = options.agent_dir.join("settings.json");
         let (settings, warnings) = SettingsStore::load(user_file, None);
         warn_all(&warnings);
@@ -154,7 +155,7 @@ impl Boot {
         for failure in &outcome.errors {
             diagnostics::error(&load_sentence(failure));
         }
-        let flags = (options.extension_flags)(&host.declared_flags()).map_err(StartError::Flags)?;
+        let flags = flags(&host.declared_flags()).map_err(StartError::Flags)?;
         warn_all(&flags.warnings);
         host.apply_flags(&flags.given).await.map_err(|errors| StartError::Flags(errors.join("\n")))?;
 

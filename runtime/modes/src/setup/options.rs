@@ -24,11 +24,10 @@ pub struct StartOptions {
     pub offline: bool,
     /// Script of the scripted provider.
     pub script: Option<PathBuf>,
-    /// Settles flags that only extensions know; gets what they declared.
-    pub extension_flags: ExtensionFlags,
 }
 
-/// Reads the rest of the command line once extensions have declared their flags.
+/// Reads the rest of the command line once extensions have declared their flags: settles those
+/// that only extensions know, and the words that may be their values.
 pub type ExtensionFlags = Box<dyn FnOnce(&[DeclaredFlag]) -> Result<FlagOutcome, String> + Send>;
 
 /// What became of the flags that only extensions know.
