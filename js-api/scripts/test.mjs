@@ -37,7 +37,7 @@ await esbuild.build({
 	logLevel: "warning",
 });
 const files = findFiles(outdir, ".test.js");
-const run = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-timeout=60000", ...files], {
+const run = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-timeout=180000", ...files], {
 	cwd: root,
 	stdio: "inherit",
 });

@@ -25,6 +25,7 @@ export const OWN_MODULES = {
 	"pi-tui": "host-modules/pi-tui/index.ts",
 	"pi-agent-core": "host-modules/pi-agent-core.ts",
 	"pi-utils": "host-modules/pi-utils/index.ts",
+	"pier/providers": "providers/index.ts",
 };
 
 /** Packages that are passed through unchanged: module id = specifier. */
@@ -70,6 +71,8 @@ export function exactAliases(aiSubpaths) {
 	aliases["@mariozechner/pi-agent"] = "pi-agent-core";
 	aliases["@earendil-works/pi-agent"] = "pi-agent-core";
 	aliases["@f5-sales-demo/xcsh"] = "coding-agent";
+	// The entry that the host itself loads.
+	aliases["pier:providers"] = "pier/providers";
 	return aliases;
 }
 

@@ -15,8 +15,8 @@ export {
 	getProviders as getBundledProviders,
 } from "@earendil-works/pi-ai/compat";
 export { getBuiltinModel, getBuiltinModels, getBuiltinProviders } from "@earendil-works/pi-ai/providers/all";
-export { Type } from "typebox";
 export type { Static, TSchema } from "typebox";
+export { Type } from "typebox";
 export { Effort, getSupportedEfforts, registerCustomApi, unregisterCustomApis } from "./editions.ts";
 export * from "./oauth.ts";
 export { StringEnum } from "./string-enum.ts";

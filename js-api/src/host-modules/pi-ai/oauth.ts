@@ -1,17 +1,10 @@
 // The OAuth functions that pi up to 0.58, oh-my-pi and xcsh export, over the login flows of today's library.
 // Flows are loaded on first use. Nothing here stores a credential: callers get it and keep it.
 
+import type { OAuthAuth, OAuthCredentials, OAuthLoginCallbacks } from "@earendil-works/pi-ai/compat";
 import { builtinProviders } from "@earendil-works/pi-ai/providers/all";
-import type {
-	AuthEvent,
-	AuthPrompt,
-	OAuthAuth,
-	OAuthCredential,
-	OAuthCredentials,
-	OAuthLoginCallbacks,
-} from "@earendil-works/pi-ai/compat";
+import { loginWith, refreshWith } from "./flows.ts";
 
-export type { OAuthCredentials, OAuthLoginCallbacks };
 export type {
 	OAuthAuthInfo,
 	OAuthDeviceCodeInfo,
@@ -19,6 +12,7 @@ export type {
 	OAuthSelectOption,
 	OAuthSelectPrompt,
 } from "@earendil-works/pi-ai/compat";
+export type { OAuthCredentials, OAuthLoginCallbacks };
 
 /** The shape that extensions register and receive. */
 export interface OAuthProviderInterface {
@@ -30,57 +24,6 @@ export interface OAuthProviderInterface {
 }
 
 const registered = new Map<string, OAuthProviderInterface>();
-
-function answerPrompt(callbacks: OAuthLoginCallbacks, prompt: AuthPrompt): Promise<string> {
-	if (prompt.type === "select") {
-		const options = prompt.options.map(({ id, label }) => ({ id, label }));
-		return callbacks.onSelect({ message: prompt.message, options }).then((id) => {
-			if (id === undefined) throw new Error("Login cancelled");
-			return id;
-		});
-	}
-	if (prompt.type === "manual_code" && callbacks.onManualCodeInput !== undefined) return callbacks.onManualCodeInput();
-	return callbacks.onPrompt({
-		message: prompt.message,
-		...(prompt.placeholder === undefined ? {} : { placeholder: prompt.placeholder }),
-	});
-}
-
-function tell(callbacks: OAuthLoginCallbacks, event: AuthEvent): void {
-	if (event.type === "auth_url") {
-		callbacks.onAuth({
-			url: event.url,
-			...(event.instructions === undefined ? {} : { instructions: event.instructions }),
-		});
-	} else if (event.type === "device_code") {
-		const { type: _type, ...info } = event;
-		// Callers written before device codes had a callback of their own show them like a link.
-		if (typeof callbacks.onDeviceCode === "function") callbacks.onDeviceCode(info);
-		else
-			(callbacks as OAuthLoginCallbacks).onAuth({ url: info.verificationUri, instructions: `Code: ${info.userCode}` });
-	} else {
-		callbacks.onProgress?.(event.message);
-	}
-}
-
-async function login(flow: OAuthAuth, callbacks: OAuthLoginCallbacks): Promise<OAuthCredentials> {
-	const { type: _type, ...credentials } = await flow.login({
-		signal: callbacks.signal ?? new AbortController().signal,
-		prompt: (prompt) => answerPrompt(callbacks, prompt),
-		notify: (event) => tell(callbacks, event),
-	});
-	return credentials;
-}
-
-async function refresh(
-	flow: OAuthAuth,
-	credentials: OAuthCredentials,
-	signal?: AbortSignal,
-): Promise<OAuthCredentials> {
-	const stored: OAuthCredential = { ...credentials, type: "oauth" };
-	const { type: _type, ...next } = await flow.refresh(stored, signal ?? new AbortController().signal);
-	return next;
-}
 
 function builtinFlow(id: string): OAuthAuth | undefined {
 	return builtinProviders().find((provider) => provider.id === id)?.auth.oauth;
@@ -96,8 +39,8 @@ function builtin(id: string, flow: OAuthAuth): OAuthProviderInterface {
 	return {
 		id,
 		name: flow.name,
-		login: (callbacks) => login(flow, callbacks),
-		refreshToken: (credentials) => refresh(flow, credentials),
+		login: (callbacks) => loginWith(flow, callbacks),
+		refreshToken: (credentials) => refreshWith(flow, credentials),
 		getApiKey: (credentials) => credentials.access,
 	};
 }
@@ -163,24 +106,24 @@ export async function getOAuthApiKey(
 	return { newCredentials, apiKey: provider.getApiKey(newCredentials) };
 }
 
-export const loginAnthropic = (callbacks: OAuthLoginCallbacks) => login(flowOf("anthropic"), callbacks);
-export const loginOpenAICodex = (callbacks: OAuthLoginCallbacks) => login(flowOf("openai-codex"), callbacks);
-export const loginGitHubCopilot = (callbacks: OAuthLoginCallbacks) => login(flowOf("github-copilot"), callbacks);
+export const loginAnthropic = (callbacks: OAuthLoginCallbacks) => loginWith(flowOf("anthropic"), callbacks);
+export const loginOpenAICodex = (callbacks: OAuthLoginCallbacks) => loginWith(flowOf("openai-codex"), callbacks);
+export const loginGitHubCopilot = (callbacks: OAuthLoginCallbacks) => loginWith(flowOf("github-copilot"), callbacks);
 
 /** Refreshes by refresh token alone; the other members of the credential are the provider's. */
 export async function refreshAnthropicToken(refreshToken: string): Promise<OAuthCredentials> {
-	return refresh(flowOf("anthropic"), { refresh: refreshToken, access: "", expires: 0 });
+	return refreshWith(flowOf("anthropic"), { refresh: refreshToken, access: "", expires: 0 });
 }
 
 export async function refreshOpenAICodexToken(refreshToken: string): Promise<OAuthCredentials> {
-	return refresh(flowOf("openai-codex"), { refresh: refreshToken, access: "", expires: 0 });
+	return refreshWith(flowOf("openai-codex"), { refresh: refreshToken, access: "", expires: 0 });
 }
 
 export async function refreshGitHubCopilotToken(
 	refreshToken: string,
 	enterpriseDomain?: string,
 ): Promise<OAuthCredentials> {
-	return refresh(flowOf("github-copilot"), {
+	return refreshWith(flowOf("github-copilot"), {
 		refresh: refreshToken,
 		access: "",
 		expires: 0,
