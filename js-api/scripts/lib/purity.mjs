@@ -9,7 +9,7 @@ export function inspect(job) {
 	return new Promise((resolve, reject) => {
 		const child = spawn(process.execPath, ["--no-warnings", script], {
 			stdio: ["pipe", "pipe", "inherit"],
-			timeout: 120_000,
+			timeout: 600_000,
 		});
 		let text = "";
 		child.stdout.setEncoding("utf8");
