@@ -6,7 +6,9 @@ use pier_agent::session::{
     NewSession, SessionError, SessionManager, SessionWarning, SyncPolicy, is_valid_session_id,
 };
 use pier_protocol::block::Content;
-use pier_protocol::entry::{BranchSummaryEntry, CompactionEntry, EntryBody, UnknownEntry, UsageEntry};
+use pier_protocol::entry::{
+    BranchSummaryEntry, CompactionEntry, EntryBody, UnknownEntry, UsageEntry,
+};
 use pier_protocol::message::{CustomMessage, Message};
 use serde_json::json;
 use session_support::*;
@@ -19,7 +21,9 @@ fn the_file_appears_with_the_first_message_of_the_conversation() {
     session.append_model_change("p", "m").unwrap();
     session.append_thinking_level_change("high").unwrap();
     session.append_custom("ext", Some(json!({"n": 1}))).unwrap();
-    session.append_message(message(json!({"role":"system","content":"","timestamp":1}))).unwrap();
+    session
+        .append_message(message(json!({"role":"system","content":"","timestamp":1})))
+        .unwrap();
     session
         .append_message(message(json!({"role":"bashExecution","command":"ls","output":"","cancelled":false,"truncated":false,"timestamp":1})))
         .unwrap();
@@ -28,10 +32,21 @@ fn the_file_appears_with_the_first_message_of_the_conversation() {
     session.append_message(user("hello")).unwrap();
     assert!(session.is_saved());
     let written = lines(&path);
-    let kinds: Vec<_> = written.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    let kinds: Vec<_> = written
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
     assert_eq!(
         kinds,
-        ["session", "model_change", "thinking_level_change", "custom", "message", "message", "message"]
+        [
+            "session",
+            "model_change",
+            "thinking_level_change",
+            "custom",
+            "message",
+            "message",
+            "message"
+        ]
     );
     assert_eq!(written[0]["version"], 3);
     assert_eq!(written[0]["cwd"], project.cwd().to_str().unwrap());
@@ -41,7 +56,11 @@ fn the_file_appears_with_the_first_message_of_the_conversation() {
         assert_eq!(pair[1]["parentId"], pair[0]["id"]);
         let id = pair[1]["id"].as_str().unwrap();
         assert_eq!(id.len(), 8);
-        assert!(id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)), "{id}");
+        assert!(
+            id.bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)),
+            "{id}"
+        );
     }
     // One line each from now on.
     session.append_message(assistant("hi")).unwrap();
@@ -55,21 +74,31 @@ fn file_name_and_directory_follow_the_rules() {
     let path = session.session_file().unwrap();
     assert_eq!(path.parent().unwrap(), project.options.dirs.dir());
     let name = path.file_name().unwrap().to_str().unwrap();
-    let (stamp, id) = name.strip_suffix(".jsonl").unwrap().split_once('_').unwrap();
+    let (stamp, id) = name
+        .strip_suffix(".jsonl")
+        .unwrap()
+        .split_once('_')
+        .unwrap();
     assert_eq!(id, session.session_id());
     assert_eq!(stamp.len(), "2026-01-31T12-34-56-789Z".len());
     assert!(!stamp.contains([':', '.']));
     assert!(is_valid_session_id(id));
     let named = SessionManager::create(
         &project.options,
-        NewSession { id: Some("my.session-1".into()), parent_session: Some("/old.jsonl".into()) },
+        NewSession {
+            id: Some("my.session-1".into()),
+            parent_session: Some("/old.jsonl".into()),
+        },
     )
     .unwrap();
     assert_eq!(named.session_id(), "my.session-1");
     assert_eq!(named.header().parent_session.as_deref(), Some("/old.jsonl"));
     let error = SessionManager::create(
         &project.options,
-        NewSession { id: Some("../up".into()), parent_session: None },
+        NewSession {
+            id: Some("../up".into()),
+            parent_session: None,
+        },
     )
     .unwrap_err();
     assert!(error.to_string().contains("'../up'"), "{error}");
@@ -82,8 +111,18 @@ fn what_is_created_is_private() {
     let project = Project::new();
     let session = project.saved();
     let path = session.session_file().unwrap();
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o077, 0);
-    assert_eq!(std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o077, 0);
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o077,
+        0
+    );
+    assert_eq!(
+        std::fs::metadata(path.parent().unwrap())
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o077,
+        0
+    );
 }
 
 #[test]
@@ -96,14 +135,20 @@ fn creation_is_exclusive_and_failure_leaves_no_trace() {
     std::fs::write(&path, "someone else's").unwrap();
     let version = session.version();
     let error = session.append_message(user("hello")).unwrap_err();
-    assert!(matches!(error, SessionError::AlreadyExists { .. }), "{error}");
+    assert!(
+        matches!(error, SessionError::AlreadyExists { .. }),
+        "{error}"
+    );
     assert!(error.to_string().contains(path.to_str().unwrap()));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "someone else's");
     assert_eq!(session.leaf_id().as_deref(), Some(before.id()));
     assert_eq!(session.entry_count(), 1);
     assert_eq!(session.version(), version);
     // No temporary file stays behind.
-    assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(
+        std::fs::read_dir(path.parent().unwrap()).unwrap().count(),
+        1
+    );
     // Once the obstacle is gone the session goes on.
     std::fs::remove_file(&path).unwrap();
     session.append_message(user("hello")).unwrap();
@@ -119,7 +164,10 @@ fn a_file_that_is_deleted_while_open_is_written_again() {
     session.append_message(user("still there?")).unwrap();
     assert_eq!(lines(&path).len(), 4);
     let warnings = session.take_warnings();
-    assert!(matches!(warnings[..], [SessionWarning::Recreated { .. }]), "{warnings:?}");
+    assert!(
+        matches!(warnings[..], [SessionWarning::Recreated { .. }]),
+        "{warnings:?}"
+    );
     assert!(session.take_warnings().is_empty());
     session.append_message(user("again")).unwrap();
     assert_eq!(lines(&path).len(), 5);
@@ -131,15 +179,25 @@ fn another_programs_lines_are_noticed_and_never_glued_to_ours() {
     let project = Project::new();
     let session = project.saved();
     let path = session.session_file().unwrap();
-    let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
-    other.write_all(b"{\"type\":\"custom\",\"id\":\"foreign\",\"parentId\":null").unwrap();
+    let mut other = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
+    other
+        .write_all(b"{\"type\":\"custom\",\"id\":\"foreign\",\"parentId\":null")
+        .unwrap();
     session.append_message(user("mine")).unwrap();
     session.append_message(user("mine too")).unwrap();
     let warnings = session.warnings();
-    assert!(matches!(warnings[..], [SessionWarning::ForeignWrite { .. }]), "{warnings:?}");
+    assert!(
+        matches!(warnings[..], [SessionWarning::ForeignWrite { .. }]),
+        "{warnings:?}"
+    );
     session.close();
     let text = std::fs::read_to_string(&path).unwrap();
-    let whole = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
+    let whole = text
+        .lines()
+        .filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
     assert_eq!(whole.count(), 5);
     let again = project.open(&path);
     assert_eq!(again.entry_count(), 4);
@@ -181,7 +239,12 @@ fn every_entry_type_is_written_and_read_back() {
     session.append_context_edit(&target, None).unwrap();
     session.append_label(&target, Some("here")).unwrap();
     session.append_session_info("name").unwrap();
-    session.append_usage(UsageEntry { kind: "warm".into(), ..UsageEntry::default() }).unwrap();
+    session
+        .append_usage(UsageEntry {
+            kind: "warm".into(),
+            ..UsageEntry::default()
+        })
+        .unwrap();
     session
         .append(EntryBody::Unknown(UnknownEntry {
             entry_type: "later".into(),
@@ -191,7 +254,9 @@ fn every_entry_type_is_written_and_read_back() {
         .unwrap();
     // A custom message never becomes a `message` entry.
     let custom = session
-        .append_message(message(json!({"role":"custom","customType":"c","content":null,"display":false,"timestamp":1})))
+        .append_message(message(
+            json!({"role":"custom","customType":"c","content":null,"display":false,"timestamp":1}),
+        ))
         .unwrap();
     assert_eq!(custom.entry_type(), "custom_message");
     let written = session.get_entries();
@@ -205,7 +270,10 @@ fn every_entry_type_is_written_and_read_back() {
         assert_eq!(before.entry(), after.entry());
     }
     assert_eq!(again.leaf_id(), session.leaf_id());
-    let customs: Vec<_> = lines(&path).into_iter().filter(|line| line["type"] == "custom").collect();
+    let customs: Vec<_> = lines(&path)
+        .into_iter()
+        .filter(|line| line["type"] == "custom")
+        .collect();
     assert!(customs[0].get("data").is_none());
     assert!(customs[1]["data"].is_null() && customs[1].get("data").is_some());
 }
@@ -253,18 +321,32 @@ fn the_leaf_decides_where_the_next_entry_goes() {
     assert!(session.get_branch(None).is_empty());
     let second_root = session.append_message(user("from scratch")).unwrap();
     assert_eq!(second_root.parent_id(), None);
-    assert_eq!(session.branch("nope").unwrap_err().to_string(), "Entry nope not found");
+    assert_eq!(
+        session.branch("nope").unwrap_err().to_string(),
+        "Entry nope not found"
+    );
     let tree = session.get_tree();
     assert_eq!(tree.roots.len(), 2);
     // A summary of what was left is a child of the new position.
-    let summary = BranchSummaryEntry { summary: "s".into(), ..BranchSummaryEntry::default() };
-    let entry = session.branch_with_summary(Some(&root), summary.clone()).unwrap();
+    let summary = BranchSummaryEntry {
+        summary: "s".into(),
+        ..BranchSummaryEntry::default()
+    };
+    let entry = session
+        .branch_with_summary(Some(&root), summary.clone())
+        .unwrap();
     assert_eq!(entry.parent_id(), Some(root.as_str()));
-    let EntryBody::BranchSummary(body) = entry.body() else { panic!() };
+    let EntryBody::BranchSummary(body) = entry.body() else {
+        panic!()
+    };
     assert_eq!(body.from_id, second_root.id());
     session.reset_leaf();
-    let entry = session.branch_with_summary(Some(&root), summary.clone()).unwrap();
-    let EntryBody::BranchSummary(body) = entry.body() else { panic!() };
+    let entry = session
+        .branch_with_summary(Some(&root), summary.clone())
+        .unwrap();
+    let EntryBody::BranchSummary(body) = entry.body() else {
+        panic!()
+    };
     assert_eq!(body.from_id, "root");
     let leaf = session.leaf_id();
     assert!(session.branch_with_summary(Some("nope"), summary).is_err());
@@ -279,30 +361,52 @@ fn context_edits_are_checked() {
     let answer = session.get_entries()[1].id().to_owned();
     let model = session.append_model_change("p", "m").unwrap();
     let check = |target: &str, replacement: serde_json::Value| {
-        session.append_context_edit_json(target, &replacement).unwrap_err().to_string()
+        session
+            .append_context_edit_json(target, &replacement)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(check("nope", json!(null)), "Entry nope not found");
     assert_eq!(
         check(model.id(), json!(null)),
-        format!("Entry {} does not contribute editable model content", model.id())
+        format!(
+            "Entry {} does not contribute editable model content",
+            model.id()
+        )
     );
-    for bad in [json!(1), json!("x"), json!({}), json!({"content": 1}), json!([])] {
+    for bad in [
+        json!(1),
+        json!("x"),
+        json!({}),
+        json!({"content": 1}),
+        json!([]),
+    ] {
         assert_eq!(
             check(&first, bad),
             "Context edit replacement must be null or contain string/array content"
         );
     }
-    let edit = session.append_context_edit_json(&answer, &json!({"content": "short"})).unwrap();
+    let edit = session
+        .append_context_edit_json(&answer, &json!({"content": "short"}))
+        .unwrap();
     let line: serde_json::Value = serde_json::from_str(edit.json()).unwrap();
-    assert_eq!(line["replacement"]["content"], json!([{"type":"text","text":"short"}]));
-    let edit = session.append_context_edit_json(&first, &json!({"content": "short"})).unwrap();
+    assert_eq!(
+        line["replacement"]["content"],
+        json!([{"type":"text","text":"short"}])
+    );
+    let edit = session
+        .append_context_edit_json(&first, &json!({"content": "short"}))
+        .unwrap();
     let line: serde_json::Value = serde_json::from_str(edit.json()).unwrap();
     assert_eq!(line["replacement"]["content"], "short");
     let hidden = session.append_context_edit(&first, None).unwrap();
     assert!(hidden.json().contains("\"replacement\":null"));
     session.branch(&first).unwrap();
     assert_eq!(
-        session.append_context_edit(&answer, None).unwrap_err().to_string(),
+        session
+            .append_context_edit(&answer, None)
+            .unwrap_err()
+            .to_string(),
         format!("Entry {answer} is not on the active branch")
     );
 }
@@ -328,7 +432,10 @@ fn a_closed_session_reads_but_does_not_write() {
     session.close();
     let error = clone.append_message(user("late")).unwrap_err();
     assert!(matches!(error, SessionError::Closed { .. }));
-    assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    assert!(
+        error.to_string().contains(path.to_str().unwrap()),
+        "{error}"
+    );
     assert_eq!(clone.entry_count(), 2);
     session.close();
     // The lock is gone.
@@ -392,8 +499,16 @@ fn entries_after_an_entry() {
     let session = project.saved();
     let entries = session.get_entries();
     assert_eq!(session.get_entries_after(None).unwrap().len(), 2);
-    assert_eq!(ids(&session.get_entries_after(Some(entries[0].id())).unwrap()), [entries[1].id()]);
-    assert!(session.get_entries_after(Some(entries[1].id())).unwrap().is_empty());
+    assert_eq!(
+        ids(&session.get_entries_after(Some(entries[0].id())).unwrap()),
+        [entries[1].id()]
+    );
+    assert!(
+        session
+            .get_entries_after(Some(entries[1].id()))
+            .unwrap()
+            .is_empty()
+    );
     assert!(session.get_entries_after(Some("nope")).is_err());
 }
 
@@ -404,10 +519,21 @@ fn reload_reads_what_others_wrote() {
     let session = project.saved();
     let path = session.session_file().unwrap();
     let (epoch, leaf) = (session.epoch(), session.leaf_id().unwrap());
-    let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let mut other = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
     writeln!(other, "{}", user_line("foreign", Some(&leaf), "x")).unwrap();
     assert!(session.refers_to(&path));
-    assert!(session.refers_to(&path.parent().unwrap().join(".").join(path.file_name().unwrap())));
+    assert!(
+        session.refers_to(
+            &path
+                .parent()
+                .unwrap()
+                .join(".")
+                .join(path.file_name().unwrap())
+        )
+    );
     assert!(!session.refers_to(project.temp.path()));
     session.reload().unwrap();
     assert_ne!(session.epoch(), epoch);
@@ -438,8 +564,10 @@ fn many_threads_append_without_mixing_lines() {
 #[test]
 fn flushing_runs_at_the_interval_and_on_close() {
     let mut project = Project::new();
-    project.options.sync =
-        SyncPolicy { interval: Some(std::time::Duration::from_millis(1)), on_close: true };
+    project.options.sync = SyncPolicy {
+        interval: Some(std::time::Duration::from_millis(1)),
+        on_close: true,
+    };
     let session = project.saved();
     session.sync();
     session.append_message(user("x")).unwrap();
@@ -456,7 +584,9 @@ fn stats_count_the_whole_file() {
     let session = project.create();
     let usage = json!({"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,
         "cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.5}});
-    session.append_message(message(json!({"role":"system","content":"","timestamp":1}))).unwrap();
+    session
+        .append_message(message(json!({"role":"system","content":"","timestamp":1})))
+        .unwrap();
     let question = session.append_message(user("q")).unwrap();
     session
         .append_message(message(json!({"role":"assistant","content":[{"type":"toolCall","id":"1","name":"t","arguments":{}},
@@ -464,19 +594,32 @@ fn stats_count_the_whole_file() {
             "stopReason":"toolUse","timestamp":1})))
         .unwrap();
     session
-        .append_message(message(json!({"role":"toolResult","toolCallId":"1","toolName":"t","content":[],"isError":false,
-            "usage":usage,"timestamp":1})))
+        .append_message(message(
+            json!({"role":"toolResult","toolCallId":"1","toolName":"t","content":[],"isError":false,
+            "usage":usage,"timestamp":1}),
+        ))
         .unwrap();
     session.branch(question.id()).unwrap();
     session
-        .append_compaction(serde_json::from_value(json!({"summary":"s","tokensBefore":1,"usage":usage})).unwrap())
+        .append_compaction(
+            serde_json::from_value(json!({"summary":"s","tokensBefore":1,"usage":usage})).unwrap(),
+        )
         .unwrap();
     session
-        .append_usage(serde_json::from_value(json!({"kind":"k","provider":"p","model":"m","usage":usage})).unwrap())
+        .append_usage(
+            serde_json::from_value(json!({"kind":"k","provider":"p","model":"m","usage":usage}))
+                .unwrap(),
+        )
         .unwrap();
     let stats = session.stats();
     assert_eq!(
-        (stats.user_messages, stats.assistant_messages, stats.tool_calls, stats.tool_results, stats.total_messages),
+        (
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tool_calls,
+            stats.tool_results,
+            stats.total_messages
+        ),
         (1, 1, 2, 1, 4)
     );
     assert_eq!(

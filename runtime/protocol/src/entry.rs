@@ -72,21 +72,23 @@ macro_rules! entry_types {
             /// Reads the members beside the base ones. A known type whose members have the wrong
             /// shape becomes [`EntryBody::Unknown`] with the reason, so that nothing is lost.
             fn from_members(entry_type: &str, members: Map<String, Value>) -> Self {
-                match entry_type {
-                    $($name => match <$ty>::deserialize(&Value::Object(members.clone())) {
-                        Ok(body) => EntryBody::$variant(body),
-                        Err(error) => EntryBody::Unknown(UnknownEntry {
-                            entry_type: entry_type.to_owned(),
-                            members,
-                            problem: Some(error.to_string()),
-                        }),
+                let members = Value::Object(members);
+                let problem = match entry_type {
+                    $($name => match <$ty>::deserialize(&members) {
+                        Ok(body) => return EntryBody::$variant(body),
+                        Err(error) => Some(error.to_string()),
                     },)*
-                    _ => EntryBody::Unknown(UnknownEntry {
-                        entry_type: entry_type.to_owned(),
-                        members,
-                        problem: None,
-                    }),
-                }
+                    _ => None,
+                };
+                let members = match members {
+                    Value::Object(members) => members,
+                    _ => Map::new(),
+                };
+                EntryBody::Unknown(UnknownEntry {
+                    entry_type: entry_type.to_owned(),
+                    members,
+                    problem,
+                })
             }
         }
 

@@ -23,8 +23,8 @@ const MAX_SESSION_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct FileText {
     pub(super) text: Arc<String>,
-    /// Some bytes were not UTF-8.
-    pub(super) lossy: bool,
+    /// Where the first bytes that are not UTF-8 are, if any.
+    invalid_at: Option<usize>,
     /// Size in bytes on disk.
     pub(super) size: u64,
     /// Bytes behind the last line end; empty when the file ends in one.
@@ -105,16 +105,29 @@ impl FileText {
             .rposition(|b| *b == b'\n')
             .map_or(0, |at| at + 1);
         let tail = bytes.get(tail_start..).unwrap_or_default().to_vec();
-        let (text, lossy) = match String::from_utf8(bytes) {
-            Ok(text) => (text, false),
-            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+        let (text, invalid_at) = match String::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                (text, Some(error.utf8_error().valid_up_to()))
+            }
         };
         FileText {
             text: Arc::new(text),
-            lossy,
+            invalid_at,
             size,
             tail,
         }
+    }
+
+    /// Whether bytes that are not UTF-8 were replaced; a torn last line may end inside a character and
+    /// does not count.
+    pub(super) fn is_lossy(&self, tail: Tail) -> bool {
+        let counted = match tail {
+            Tail::Torn => self.size - self.tail.len() as u64,
+            Tail::Clean | Tail::Unterminated => self.size,
+        };
+        self.invalid_at.is_some_and(|at| (at as u64) < counted)
     }
 
     /// Line ranges without line ends, with their numbers from 1. A byte order mark is passed over.
@@ -223,7 +236,7 @@ pub(super) fn parse(path: &Path, text: &FileText) -> Result<Loaded, SessionError
             }
         }
     }
-    if text.lossy {
+    if text.is_lossy(tail) {
         warnings.push(SessionWarning::InvalidUtf8 {
             path: path.to_owned(),
         });

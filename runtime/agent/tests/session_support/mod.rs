@@ -21,7 +21,10 @@ impl Project {
         let cwd = temp.path().join("project");
         std::fs::create_dir(&cwd).unwrap();
         let dirs = SessionDirs::new(cwd, temp.path().join("agent"));
-        let options = SessionOptions { dirs, sync: SyncPolicy::OFF };
+        let options = SessionOptions {
+            dirs,
+            sync: SyncPolicy::OFF,
+        };
         Project { temp, options }
     }
 
@@ -53,7 +56,8 @@ impl Project {
     }
 }
 
-pub const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-31T12:34:56.789Z","cwd":"/"}"#;
+pub const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-31T12:34:56.789Z","cwd":"/"}"#;
 
 /// A `message` line with a user message.
 pub fn user_line(id: &str, parent: Option<&str>, text: &str) -> String {
@@ -101,8 +105,14 @@ pub fn types(entries: &[EntryRef]) -> Vec<&str> {
 
 pub fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap();
-    assert!(text.ends_with('\n'), "{} does not end in a line end", path.display());
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    assert!(
+        text.ends_with('\n'),
+        "{} does not end in a line end",
+        path.display()
+    );
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Texts of the context's messages with their roles.
