@@ -14,6 +14,9 @@ use serde_json::Value;
 /// Problems that one failure lists at most; a long array of wrong items would repeat itself.
 const MAX_PROBLEMS: usize = 20;
 
+/// What the names of the published drafts have in common.
+const KNOWN_DRAFTS: [&str; 2] = ["json-schema.org/draft-0", "json-schema.org/draft/20"];
+
 /// A parameter schema that cannot be used. The text names the tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Tool \"{tool}\" has an invalid parameter schema: {reason}")]
@@ -55,10 +58,7 @@ impl ArgumentSchema {
         if let Some(reference) = coerce::endless_reference(schema) {
             return Err(invalid(format!("{reference} refers to itself without end")));
         }
-        let validator = jsonschema::options()
-            .should_validate_formats(false)
-            .build(schema)
-            .map_err(|e| invalid(reason::of_schema_error(&e)))?;
+        let validator = build(schema).map_err(|e| invalid(reason::of_schema_error(&e)))?;
         Ok(Self {
             tool: tool.to_owned(),
             schema: schema.clone(),
@@ -72,6 +72,10 @@ impl ArgumentSchema {
     /// The text for the model.
     pub fn check(&self, mut args: Value, raw: &Value) -> Result<Value, ArgumentError> {
         coerce::coerce(&mut args, &self.schema);
+        // The usual case, without collecting anything.
+        if self.validator.is_valid(&args) {
+            return Ok(args);
+        }
         let mut problems = Vec::new();
         let mut more = 0;
         for error in self.validator.iter_errors(&args) {
@@ -95,6 +99,21 @@ impl ArgumentSchema {
             &self.tool, &problems, raw,
         )))
     }
+}
+
+/// Compiles in the draft that the schema names. A draft that nobody knows says nothing, so the newest one is used.
+fn build(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
+    let mut options = jsonschema::options();
+    options = options.should_validate_formats(false);
+    let draft = schema.get("$schema").and_then(Value::as_str);
+    if draft.is_none_or(|name| KNOWN_DRAFTS.iter().any(|known| name.contains(known))) {
+        return options.build(schema);
+    }
+    let mut schema = schema.clone();
+    if let Some(members) = schema.as_object_mut() {
+        members.shift_remove("$schema");
+    }
+    options.build(&schema)
 }
 
 /// The text of a validation failure. Each problem is a dotted path (`root` for the whole) and a reason.

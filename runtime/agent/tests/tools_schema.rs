@@ -228,3 +228,44 @@ fn schemas_are_compiled_once_and_again_when_they_change() {
         json!({"text": "1"})
     );
 }
+
+#[test]
+fn nested_alternatives_end_in_time() {
+    // Two equal forms at every level double the work with each of them.
+    let schema = json!({
+        "$defs": {"node": {"anyOf": [
+            {"type": "object", "required": ["n"], "properties": {"n": {"$ref": "#/$defs/node"}}},
+            {"type": "object", "required": ["n"], "properties": {"n": {"$ref": "#/$defs/node"}}},
+            {"type": "number"},
+        ]}},
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+    });
+    let mut args = json!("5");
+    for _ in 0..12 {
+        args = json!({ "n": args });
+    }
+    let started = std::time::Instant::now();
+    // Whether it was coerced does not matter here, only that there is an answer.
+    let _ = check(schema, json!({ "root": args }));
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn an_unknown_draft_is_read_as_the_newest() {
+    for draft in [
+        "http://json-schema.org/schema#",
+        "https://example.com/meta",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2020-12/schema",
+    ] {
+        let mut schema = echo();
+        schema["$schema"] = json!(draft);
+        assert_eq!(
+            check(schema.clone(), json!({"text": 1})).unwrap(),
+            json!({"text": "1"}),
+            "{draft}"
+        );
+        assert!(check(schema, json!({})).is_err(), "{draft}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Lenient coercion of arguments (`spec/agent-loop.md` §4.1): numeric strings to numbers, single values to arrays, `null`
 //! of optional members dropped, and the like. Changes only what the schema clearly asks for; validation has the last word.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
@@ -8,18 +9,34 @@ use serde_json::{Map, Number, Value};
 /// Schemas passed through on the way to one value at most: an end for references the check below cannot see.
 const MAX_DEPTH: usize = 64;
 
+/// Schemas looked at for one call at most. Nested alternatives can multiply; arguments that need more than this are left
+/// as they are.
+const MAX_STEPS: usize = 200_000;
+
 /// Brings `value` closer to what `schema` asks for.
 pub(super) fn coerce(value: &mut Value, schema: &Value) {
-    Coercion { root: schema }.apply(value, schema, 0);
+    let coercion = Coercion {
+        root: schema,
+        steps_left: Cell::new(MAX_STEPS),
+    };
+    coercion.apply(value, schema, 0);
 }
 
 struct Coercion<'a> {
     root: &'a Value,
+    steps_left: Cell<usize>,
 }
 
 impl<'a> Coercion<'a> {
+    /// The members of a schema, as long as there is time to look at them.
+    fn open(&self, schema: &'a Value, depth: usize) -> Option<&'a Map<String, Value>> {
+        let left = self.steps_left.get().checked_sub(1)?;
+        self.steps_left.set(left);
+        schema.as_object().filter(|_| depth < MAX_DEPTH)
+    }
+
     fn apply(&self, value: &mut Value, schema: &'a Value, depth: usize) {
-        let Some(schema) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
+        let Some(schema) = self.open(schema, depth) else {
             return;
         };
         if let Some(target) = self.referenced(schema) {
@@ -108,7 +125,7 @@ impl<'a> Coercion<'a> {
 
     /// Whether `value` has the types and members that `schema` asks for. Looks at structure only, not at ranges.
     fn accepts(&self, value: &Value, schema: &'a Value, depth: usize) -> bool {
-        let Some(schema) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
+        let Some(schema) = self.open(schema, depth) else {
             return schema.as_bool() != Some(false);
         };
         let deeper = |value: &Value, schema: &'a Value| self.accepts(value, schema, depth + 1);

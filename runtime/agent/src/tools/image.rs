@@ -76,16 +76,16 @@ pub struct PassThrough;
 
 impl ImageProcessor for PassThrough {
     fn prepare(&self, bytes: &[u8], mime_type: &str) -> Result<PreparedImage, String> {
-        let data = STANDARD.encode(bytes);
-        if data.len() > MAX_INLINE_BASE64 {
+        let encoded = bytes.len().div_ceil(3).saturating_mul(4);
+        if encoded > MAX_INLINE_BASE64 {
             return Err(format!(
                 "Image left out: it has {} as base64, and at most {} can be sent.",
-                format_size(data.len()),
+                format_size(encoded),
                 format_size(MAX_INLINE_BASE64)
             ));
         }
         Ok(PreparedImage {
-            data,
+            data: STANDARD.encode(bytes),
             mime_type: mime_type.to_owned(),
             hints: Vec::new(),
         })
