@@ -8,7 +8,7 @@
 #   RUSTC_VERSION   its version
 #   CARGO           the cargo to use
 # May be set by a person:
-#   PIER_GN         a GN from 2025 or later
+#   PIER_GN         a GN from 2026 or later
 #   PIER_LLVM       an LLVM 22 prefix (default /usr/lib/llvm-22)
 #   V8_JOBS         parallel compilers (default: number of cores)
 #
@@ -26,7 +26,8 @@ current=0
 say() { printf '    [v8 %d/%d] %s\n' "$current" "$total" "$*" >&2; }
 fail() { printf 'v8-from-source: %s\n' "$*" >&2; exit 1; }
 
-# step NAME FUNCTION: runs the function once; a mark in $V8_WORK/done says that it succeeded.
+# step NAME FUNCTION: runs the function once; a mark in $V8_WORK/done says that it succeeded. The functions
+# carry a prefix because some would otherwise hide the programs that they look for.
 step() {
     current=$((current + 1))
     if [ -e "$V8_WORK/done/$2" ]; then
@@ -40,7 +41,7 @@ step() {
 
 can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-tools() {
+do_tools() {
     local packages="clang-22 lld-22 llvm-22 libclang-22-dev libclang-rt-22-dev ninja-build python3"
     local missing=
     [ -x "$llvm/bin/clang++" ] || missing="$missing clang-22"
@@ -58,48 +59,42 @@ tools() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $missing
 }
 
-# The number that GN prints first counts its commits; the first of 2025 is about 2205.
+# Whether a GN knows the newest thing that the build files use. Its version says nothing: distributions
+# build without the history that it counts.
 gn_is_recent() {
-    local number
-    number=$("$1" --version 2>/dev/null | cut -d' ' -f1) || return 1
-    [[ $number =~ ^[0-9]+$ ]] && [ "$number" -ge 2200 ]
+    "$1" --version >/dev/null 2>&1 && grep -q cc_module_name "${2:-$(readlink -f "$(command -v "$1")")}"
 }
 
-# A wrapper at $V8_WORK/gn/gn starts whichever GN was found.
-gn() {
+# Leaves a GN at $V8_WORK/gn/gn: the one that a person named, a recent one in PATH, or Debian's.
+do_gn() {
     mkdir -p "$V8_WORK/gn"
-    local found=
-    for candidate in ${PIER_GN:+"$PIER_GN"} gn; do
-        if command -v "$candidate" >/dev/null && gn_is_recent "$candidate"; then
-            found=$(command -v "$candidate")
-            break
-        fi
-    done
-    if [ -n "$found" ]; then
-        ln -sfn "$found" "$V8_WORK/gn/gn"
-        return
+    if [ -n "${PIER_GN:-}" ]; then
+        gn_is_recent "$PIER_GN" || fail "PIER_GN names $PIER_GN, which does not run or is older than 2026"
+        ln -sfn "$(command -v "$PIER_GN")" "$V8_WORK/gn/gn"
+    elif command -v gn >/dev/null && gn_is_recent gn; then
+        ln -sfn "$(command -v gn)" "$V8_WORK/gn/gn"
+    else
+        gn_from_debian
+        gn_is_recent "$V8_WORK/gn/gn" "$V8_WORK/gn/root/usr/bin/gn" ||
+            fail "the GN of Debian $gn_suite does not run here; name one from 2026 in PIER_GN"
     fi
-    [ -z "${PIER_GN:-}" ] || fail "PIER_GN names $PIER_GN, which is no GN from 2025 or later"
-    gn_from_next_release
-    gn_is_recent "$V8_WORK/gn/gn" || fail "the GN of Debian's next release does not run here; name a GN from 2025 or later in PIER_GN"
 }
 
-# Unpacks GN and the libraries it needs from Debian's next release into a folder, and starts it through
-# that release's dynamic loader. Nothing of it is installed into the system.
-gn_from_next_release() {
-    command -v apt-get >/dev/null || fail "no GN from 2025 or later; name one in PIER_GN"
-    local suite site root apt
-    case $(. /etc/os-release && echo "${VERSION_CODENAME:-}") in
-        bookworm) suite=trixie ;;
-        trixie) suite=forky ;;
-        *) fail "no GN from 2025 or later, and this is no Debian release that the script knows; name one in PIER_GN" ;;
-    esac
+# The first Debian release whose GN is recent enough.
+gn_suite=forky
+
+# Unpacks GN and the libraries it needs from that release into a folder, and starts it through that
+# release's dynamic loader. Nothing of it is installed into the system.
+gn_from_debian() {
+    command -v apt-get >/dev/null || fail "no recent GN; name one from 2026 in PIER_GN"
+    [ "$(. /etc/os-release && echo "${ID:-}")" = debian ] || fail "no recent GN, and this is not Debian; name one from 2026 in PIER_GN"
+    local site root apt
     site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | head -n 1)
     [ -n "$site" ] || fail "apt-get names no package source to take GN from; name a GN in PIER_GN"
-    say "GN from Debian $suite"
+    say "GN from Debian $gn_suite"
     root=$V8_WORK/gn
     mkdir -p "$root/apt/lists/partial" "$root/apt/cache/archives/partial" "$root/debs" "$root/root"
-    echo "deb $site $suite main" >"$root/apt/sources.list"
+    echo "deb $site $gn_suite main" >"$root/apt/sources.list"
     apt=(apt-get -qq
         -o "Dir::Etc::sourcelist=$root/apt/sources.list" -o Dir::Etc::sourceparts=-
         -o "Dir::State::lists=$root/apt/lists" -o "Dir::Cache=$root/apt/cache"
@@ -110,7 +105,7 @@ gn_from_next_release() {
     for deb in "$root"/debs/*.deb; do dpkg -x "$deb" "$root/root"; done
     local loader
     loader=$(find "$root/root" -name 'ld-linux-x86-64.so.2' | head -n 1)
-    [ -n "$loader" ] || fail "Debian $suite's libc6 holds no dynamic loader"
+    [ -n "$loader" ] || fail "Debian $gn_suite's libc6 holds no dynamic loader"
     cat >"$root/gn" <<WRAPPER
 #!/bin/sh
 exec "$loader" --library-path "$root/root/usr/lib/x86_64-linux-gnu:$root/root/lib/x86_64-linux-gnu" "$root/root/usr/bin/gn" "\$@"
@@ -118,7 +113,7 @@ WRAPPER
     chmod +x "$root/gn"
 }
 
-bindgen() {
+do_bindgen() {
     local root=$V8_WORK/bindgen
     "$CARGO" install --quiet --locked --root "$root" --version 0.72.1 bindgen-cli
     ln -sfn "$RUST_SYSROOT/bin/rustfmt" "$root/bin/rustfmt"
@@ -127,7 +122,7 @@ bindgen() {
     for library in "$llvm"/lib/libclang*.so*; do ln -sfn "$library" "$root/lib/"; done
 }
 
-sources() {
+do_sources() {
     rm -rf "$src"
     mkdir -p "$src"
     cp -a "$V8_CRATE/." "$src/"
@@ -147,7 +142,7 @@ print(next((os.path.dirname(p["manifest_path"]) for p in packages if p["name"] =
 
 # An LLVM prefix in the layout that the build files expect: runtime libraries in a folder named after the
 # target and without the architecture in their names. Everything is a link.
-toolchain() {
+do_toolchain() {
     local root=$V8_WORK/llvm resource=lib/clang/22 entry name
     rm -rf "$root"
     mkdir -p "$root/$resource/lib/x86_64-unknown-linux-gnu"
@@ -160,12 +155,12 @@ toolchain() {
     done
 }
 
-crates() {
+do_crates() {
     python3 "$here/vendor_crates.py" "$CARGO" "$src/third_party/rust" "$V8_WORK/crates"
 }
 
 # Flags of a newer Clang than Debian has.
-flags() {
+do_flags() {
     local compiler=$src/build/config/compiler/BUILD.gn sanitizers=$src/build/config/sanitizers/sanitizers.gni
     sed -i -e 's/"-fno-lifetime-dse"//' -e 's/"-fdiagnostics-show-inlining-chain"//' "$compiler"
     sed -i -E '/-fsanitize(-trap|-ignore-for-ubsan-feature)?=\$\{invoker\.sanitizer\}"/d' "$sanitizers"
@@ -175,7 +170,7 @@ flags() {
     fi
 }
 
-compile() {
+do_compile() {
     export RUSTC_BOOTSTRAP=1
     local out=$V8_WORK/out
     mkdir -p "$out"
@@ -205,11 +200,11 @@ ARGS
 
 [ "$(uname -sm)" = "Linux x86_64" ] || fail "this script builds for Linux x86-64 only"
 mkdir -p "$V8_WORK/done"
-step "tools (Clang 22, lld, ninja, Python)" tools
-step "GN from 2025 or later" gn
-step "bindgen" bindgen
-step "copy of the crate's sources, ICU data" sources
-step "LLVM prefix in the expected layout" toolchain
-step "Rust crates that Temporal needs" crates
-step "flags that Clang 22 does not know" flags
-step "compile (one to two hours on two cores)" compile
+step "tools (Clang 22, lld, ninja, Python)" do_tools
+step "recent GN" do_gn
+step "bindgen" do_bindgen
+step "copy of the crate's sources, ICU data" do_sources
+step "LLVM prefix in the expected layout" do_toolchain
+step "Rust crates that Temporal needs" do_crates
+step "flags that Clang 22 does not know" do_flags
+step "compile (one to two hours on two cores)" do_compile
