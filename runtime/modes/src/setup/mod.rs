@@ -9,6 +9,7 @@ mod model;
 mod options;
 mod resources;
 mod sessions;
+mod startup_trace;
 mod tools;
 
 use std::sync::Arc;
@@ -109,6 +110,7 @@ impl Boot {
     /// Builds the session and binds extensions to it. Diagnostics go to standard error.
     pub(crate) async fn start(self, surroundings: Surroundings) -> Result<Started, StartError> {
         let Self { options, flags, isolates } = self;
+        let trace = startup_trace::StartupTrace::begin();
         let user_file = options.agent_dir.join("settings.json");
         let (settings, warnings) = SettingsStore::load(user_file, None);
         warn_all(&warnings);
@@ -145,6 +147,7 @@ impl Boot {
         };
         let user_settings = Value::Object(settings.get().raw.clone());
         let (outcome, trusted) = extensions::load(&host, &places, options.trust, &user_settings).await;
+        trace.loaded(outcome.loaded.len());
         if trusted {
             warn_all(&settings.set_project_file(Some(options.cwd.join(".pi/settings.json"))));
             let (limits, warnings) = Limits::from_settings(&Value::Object(settings.get().raw.clone()));
