@@ -224,3 +224,39 @@ fn null_content_is_normalised_when_read() {
         session.close();
     }
 }
+
+#[test]
+fn images_in_a_blob_store_are_fetched_for_the_model_only() {
+    let project = Project::new();
+    let blobs = project.temp.path().join("agent/blobs");
+    std::fs::create_dir_all(&blobs).unwrap();
+    let (known, unknown) = ("ab".repeat(32), "cd".repeat(32));
+    std::fs::write(blobs.join(&known), b"image bytes").unwrap();
+    // Outside the store, and not named by a hash.
+    std::fs::write(project.temp.path().join("agent/secret"), b"secret").unwrap();
+    let session = project.create();
+    let image = |data: String| json!({"type":"image","data":data,"mimeType":"image/png"});
+    let entry = session
+        .append_message(message(json!({"role":"user","timestamp":1,"content":[
+            {"type":"text","text":"see blob:sha256:x"},
+            image(format!("blob:sha256:{known}")),
+            image(format!("blob:sha256:{unknown}")),
+            image("blob:sha256:../secret".to_owned()),
+            image("aGk=".to_owned()),
+        ]})))
+        .unwrap();
+    let built = session.build_context();
+    let content = serde_json::to_value(&built.messages[0].message).unwrap()["content"].clone();
+    assert_eq!(content[0]["text"], "see blob:sha256:x");
+    assert_eq!(content[1], image("aW1hZ2UgYnl0ZXM=".to_owned()));
+    assert_eq!(
+        content[2]["text"],
+        format!("[Image not available: blob:sha256:{unknown}]")
+    );
+    assert_eq!(
+        content[3]["text"],
+        "[Image not available: blob:sha256:../secret]"
+    );
+    assert_eq!(content[4], image("aGk=".to_owned()));
+    assert!(entry.json().contains(&format!("blob:sha256:{known}")));
+}

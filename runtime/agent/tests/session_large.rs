@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 use pier_agent::session::SessionManager;
 use session_support::*;
 
-fn within<T>(bound: Duration, what: &str, work: impl FnOnce() -> T) -> T {
+/// Each of these takes a second at most on an idle machine; what is looked for is work that never ends.
+const BOUND: Duration = Duration::from_secs(120);
+
+fn within<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let result = work();
     assert!(
-        started.elapsed() < bound,
+        started.elapsed() < BOUND,
         "{what} took {:?}",
         started.elapsed()
     );
@@ -35,7 +38,7 @@ fn a_hundred_megabytes_open() {
     }
     file.into_inner().unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() > 100_000_000);
-    within(Duration::from_secs(30), "a hundred megabytes", || {
+    within("a hundred megabytes", || {
         let session = project.open(&path);
         assert_eq!(session.entry_count(), 10_000);
         assert_eq!(session.build_context().messages.len(), 10_000);
@@ -48,7 +51,7 @@ fn a_line_of_twenty_megabytes_opens_torn_or_whole() {
     let project = Project::new();
     let text = file_of(&[user_line("a", None, &"\\n".repeat(10_000_000))]);
     let path = project.file("line.jsonl", &text);
-    within(Duration::from_secs(20), "a whole line", || {
+    within("a whole line", || {
         let session = project.open(&path);
         assert_eq!(
             session.get_entries()[0].message().unwrap().text().len(),
@@ -57,7 +60,7 @@ fn a_line_of_twenty_megabytes_opens_torn_or_whole() {
         session.close();
     });
     std::fs::write(&path, &text[..text.len() - 10]).unwrap();
-    within(Duration::from_secs(20), "a torn line", || {
+    within("a torn line", || {
         assert_eq!(project.open(&path).entry_count(), 0);
     });
     // Brackets that never close, and one long line that is no JSON at all.
@@ -67,7 +70,7 @@ fn a_line_of_twenty_megabytes_opens_torn_or_whole() {
         "{\"a\":".repeat(4_000_000),
     ] {
         let path = project.file("junk.jsonl", format!("{}{junk}\n", file_of::<&str>(&[])));
-        within(Duration::from_secs(20), "junk", || {
+        within("junk", || {
             assert_eq!(project.open(&path).warnings().len(), 1);
         });
     }
@@ -86,7 +89,7 @@ fn a_chain_of_fifty_thousand_is_walked_without_recursion() {
         parent = Some(id);
     }
     file.into_inner().unwrap();
-    within(Duration::from_secs(20), "fifty thousand entries", || {
+    within("fifty thousand entries", || {
         let session = project.open(&path);
         assert_eq!(session.get_branch(None).len(), 50_000);
         let tree = session.get_tree();
@@ -104,21 +107,25 @@ fn a_chain_of_fifty_thousand_is_walked_without_recursion() {
 fn appending_does_not_slow_down_with_size() {
     let project = Project::new();
     let session = project.create();
-    let timed = |count: usize| {
-        let started = Instant::now();
-        for _ in 0..count {
-            session.append_message(user("text")).unwrap();
-        }
-        started.elapsed()
+    // The quickest of several batches: what else the machine does must not matter.
+    let quickest_batch = || {
+        (0..10)
+            .map(|_| {
+                let started = Instant::now();
+                for _ in 0..100 {
+                    session.append_message(user("text")).unwrap();
+                }
+                started.elapsed()
+            })
+            .min()
+            .unwrap()
     };
-    timed(1000);
-    let early = timed(1000);
-    timed(10_000);
-    let late = timed(1000);
-    assert!(
-        late < early * 10 + Duration::from_millis(200),
-        "{early:?} then {late:?}"
-    );
+    let early = quickest_batch();
+    for _ in 0..11_000 {
+        session.append_message(user("text")).unwrap();
+    }
+    let late = quickest_batch();
+    assert!(late < early * 10, "{early:?} then {late:?}");
     let again: SessionManager = {
         let path = session.session_file().unwrap();
         session.close();

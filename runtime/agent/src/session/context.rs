@@ -1,4 +1,5 @@
-//! What the model gets to see of a branch (spec/sessions.md §4). Pure functions over a path.
+//! What the model gets to see of a branch (spec/sessions.md §4): a function of the path, and of the
+//! blob store for files that keep images there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use pier_protocol::message::{
     BranchSummaryMessage, CompactionSummaryMessage, CustomMessage, Message,
 };
 
+use super::blobs::{self, BlobDirs};
 use super::stored::EntryRef;
 
 /// A branch, projected for the model.
@@ -43,13 +45,19 @@ pub struct ModelSelection {
 
 impl SessionContext {
     /// Projects a path from root to leaf.
-    pub(super) fn build(path: &[EntryRef]) -> Self {
+    pub(super) fn build(path: &[EntryRef], blobs: &BlobDirs) -> Self {
         let (thinking_level, has_thinking_entry) = last_level(path);
         let entries = context_entries(path);
         let edits = last_edits(&entries);
         let mut messages = Vec::with_capacity(entries.len());
         for (at, entry) in entries.iter().enumerate() {
+            let from = messages.len();
             project(entry, at == 0, edits.get(entry.id()), &mut messages);
+            if blobs::may_refer(entry.json()) {
+                for part in messages.iter_mut().skip(from) {
+                    part.message = blobs.complete(part.message.clone());
+                }
+            }
         }
         SessionContext {
             messages,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pier_protocol::entry::SessionHeader;
 
+use super::blobs::BlobDirs;
 use super::context::SessionContext;
 use super::error::{SessionError, SessionWarning};
 use super::manager::SessionManager;
@@ -119,12 +120,17 @@ impl SessionManager {
 
     /// What the model sees of the current branch.
     pub fn build_context(&self) -> SessionContext {
-        SessionContext::build(&self.get_branch(None))
+        SessionContext::build(&self.get_branch(None), &self.blob_dirs())
     }
 
     /// As [`SessionManager::build_context`], for the branch that ends at `leaf`; `None` is the empty one.
     pub fn build_context_at(&self, leaf: Option<&str>) -> SessionContext {
-        SessionContext::build(&self.shared.state.read().path_to(leaf))
+        let path = self.shared.state.read().path_to(leaf);
+        SessionContext::build(&path, &self.blob_dirs())
+    }
+
+    fn blob_dirs(&self) -> BlobDirs {
+        BlobDirs::near(&self.session_dir(), self.shared.options.dirs.root())
     }
 
     /// Counts over all branches.

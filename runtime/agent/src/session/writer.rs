@@ -350,3 +350,95 @@ pub(super) fn is_same_file(file: &File, path: &Path) -> bool {
 pub(super) fn is_same_file(_file: &File, _path: &Path) -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{NewSession, SessionDirs, SessionManager, SessionOptions};
+    use pier_protocol::message::Message;
+
+    fn created(dir: &Path) -> SessionFile {
+        SessionFile::create(&dir.join("s.jsonl"), "{\"h\":1}\n", SyncPolicy::OFF).unwrap()
+    }
+
+    fn message(text: &str) -> Arc<Message> {
+        Arc::new(Message::user(text, Vec::new(), 1))
+    }
+
+    #[test]
+    fn a_full_disk_leaves_whole_lines_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut file = created(temp.path());
+        file.append("{\"a\":1}").map_err(|_| "append").unwrap();
+        let before = std::fs::read(file.path()).unwrap();
+        for space in 0..8 {
+            file.space_left = Some(space);
+            let Err(AppendError::Failed(error)) = file.append("{\"b\":1}") else {
+                panic!("{space}")
+            };
+            assert!(error.to_string().contains("s.jsonl"), "{error}");
+            assert_eq!(std::fs::read(file.path()).unwrap(), before, "{space}");
+        }
+        file.space_left = None;
+        file.append("{\"c\":1}").map_err(|_| "append").unwrap();
+        assert!(
+            std::fs::read(file.path())
+                .unwrap()
+                .ends_with(b"{\"a\":1}\n{\"c\":1}\n")
+        );
+        assert!(file.take_warnings().is_empty());
+    }
+
+    #[test]
+    fn a_partial_line_that_cannot_be_cut_off_is_closed_off() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut file = created(temp.path());
+        file.space_left = Some(3);
+        // Cutting goes by name; without the name it fails.
+        let real = file.path.clone();
+        file.path = temp.path().join("gone.jsonl");
+        assert!(file.append("{\"b\":1}").is_err());
+        file.path = real;
+        file.space_left = None;
+        file.append("{\"c\":1}").map_err(|_| "append").unwrap();
+        assert_eq!(
+            std::fs::read_to_string(file.path()).unwrap(),
+            "{\"h\":1}\n{\"b\n{\"c\":1}\n"
+        );
+    }
+
+    #[test]
+    fn a_failed_append_takes_its_entry_back() {
+        let temp = tempfile::tempdir().unwrap();
+        let dirs = SessionDirs::new(temp.path(), temp.path().join("agent"));
+        let options = SessionOptions {
+            dirs,
+            sync: SyncPolicy::OFF,
+        };
+        let session = SessionManager::create(&options, NewSession::default()).unwrap();
+        let first = session.append_message(message("one")).unwrap();
+        let version = session.version();
+        let limit = |space: Option<usize>| {
+            let mut target = session.shared.writer.lock();
+            let Target::File(file) = &mut *target else {
+                panic!("not saved")
+            };
+            file.space_left = space;
+        };
+        limit(Some(20));
+        assert!(session.append_message(message("two")).is_err());
+        assert!(session.append_label(first.id(), Some("label")).is_err());
+        assert!(session.append_session_info("name").is_err());
+        assert_eq!(session.leaf_id().as_deref(), Some(first.id()));
+        assert_eq!((session.entry_count(), session.version()), (1, version));
+        assert_eq!(
+            (session.get_label(first.id()), session.session_name()),
+            (None, None)
+        );
+        limit(None);
+        let second = session.append_message(message("two")).unwrap();
+        assert_eq!(second.parent_id(), Some(first.id()));
+        let path = session.session_file().unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 3);
+    }
+}
