@@ -42,16 +42,21 @@ fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Re
         pier_modes::print_plain(&format!("pier {}\n", env!("CARGO_PKG_VERSION")))?;
         return Ok(0);
     }
+    let environment = environment::Environment::read(program).map_err(anyhow::Error::msg)?;
+    if let Some(export) = &args.export {
+        let page = start::export(export, &environment)?;
+        pier_modes::print_plain(&format!("{}\n", page.display()))?;
+        return Ok(0);
+    }
     let mode = mode::choose(&args, Streams::detect());
     anyhow::ensure!(
-        mode != ModeChoice::Interactive,
+        mode != ModeChoice::Interactive || args.model.list.is_some(),
         "There is no terminal interface yet. Use -p for one answer, or --mode rpc with a frontend"
     );
     anyhow::ensure!(
         mode != ModeChoice::Rpc || args.files.is_empty(),
         "@file arguments are not supported in RPC mode"
     );
-    let environment = environment::Environment::read(program).map_err(anyhow::Error::msg)?;
     start::log_to_stderr(args.verbose);
     let (runtime, isolates) = Isolates::start(environment.cache_dir.clone(), WARM_ISOLATES)?;
     let code = runtime.block_on(start::run(args, environment, mode, isolates));

@@ -10,7 +10,7 @@ use pier_modes::setup::{
 };
 use pier_modes::{Dialect, Isolates, OutputQueue, ProtocolStdout};
 
-use crate::args::{Args, ExtensionFlagType, RegisteredFlag};
+use crate::args::{Args, ExportArgs, ExtensionFlagType, RegisteredFlag};
 use crate::environment::Environment;
 use crate::mode::ModeChoice;
 
@@ -19,6 +19,13 @@ use crate::mode::ModeChoice;
 /// # Errors
 /// When the process cannot be set up: streams, threads, signals.
 pub(crate) async fn run(args: Args, environment: Environment, mode: ModeChoice, isolates: Isolates) -> anyhow::Result<i32> {
+    if let Some(search) = args.model.list.clone() {
+        let flags = extension_flags(args.clone());
+        let boot = Boot::new(options(args, environment), flags, Arc::new(isolates));
+        let Some(table) = pier_modes::listing::models(boot, search.as_deref()).await else { return Ok(1) };
+        pier_modes::print_plain(&table)?;
+        return Ok(0);
+    }
     let dialect = dialect(&args, &environment)?;
     let stdout = ProtocolStdout::take_over().context("standard output cannot be used")?;
     let output = OutputQueue::start(stdout).context("the output thread cannot be started")?;
@@ -36,6 +43,12 @@ pub(crate) async fn run(args: Args, environment: Environment, mode: ModeChoice, 
         }
     };
     Ok(code)
+}
+
+/// Writes a session as a page; returns where it is.
+pub(crate) fn export(export: &ExportArgs, environment: &Environment) -> anyhow::Result<std::path::PathBuf> {
+    pier_modes::export::session(&export.input, export.output.as_deref(), &environment.cwd, &environment.agent_dir)
+        .map_err(anyhow::Error::msg)
 }
 
 /// Sends logs to standard error. `PIER_LOG` takes the usual filter syntax.

@@ -31,6 +31,16 @@ pub(crate) trait Extensions: Send + Sync {
         Vec::new()
     }
 
+    /// Asks a component to draw itself or to take input (`docs/bridge-protocol.md`, *Components*).
+    async fn component(
+        &self,
+        _component: &pier_protocol::ui::ComponentHandle,
+        _op: &str,
+        _members: serde_json::Value,
+    ) -> Option<serde_json::Value> {
+        None
+    }
+
     /// Loads everything anew between two sessions.
     async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String>;
 

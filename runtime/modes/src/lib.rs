@@ -6,10 +6,11 @@
 pub mod diagnostics;
 mod dialect;
 mod events;
-mod export;
+pub mod export;
 mod extensions;
 mod host;
 mod isolates;
+pub mod listing;
 mod output;
 mod paths;
 pub mod print;

@@ -97,7 +97,7 @@ async fn prepare(boot: Boot, options: &PrintOptions) -> std::io::Result<Result<(
         Format::Text => Mode::Print,
         Format::Json => Mode::Json,
     };
-    let booting = boot.start(Surroundings { mode, host, ui: None });
+    let booting = boot.start(Surroundings { mode, host, ui: None, ui_profile: serde_json::Value::Null });
     let (stdin, started) = tokio::join!(read_stdin(options.read_stdin), booting);
     let stdin = stdin?;
     Ok(match started {

@@ -16,6 +16,7 @@ mod pump;
 mod record;
 mod requests;
 pub(crate) mod response;
+mod screen;
 mod server;
 mod shutdown;
 mod sink;
@@ -56,6 +57,7 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
     }
     let ui = ui::UiProxy::new(output.clone(), rules, diagnostics::warning);
     let host_tools = host_tools::HostTools::new(output.clone());
+    let screen = screen::Screen::new(output.clone());
     let requests = requests::Requests::new();
     let host = {
         let (output, requests, ui) = (output.clone(), Arc::clone(&requests), Arc::clone(&ui));
@@ -74,13 +76,17 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
         input::start(std::io::stdin())?,
         output.clone(),
         Arc::clone(&ui),
+        Arc::clone(&screen),
         Arc::clone(&host_tools),
     );
 
     let surroundings = Surroundings {
         mode: Mode::Rpc,
         host: Arc::clone(&host),
-        ui: Some(Arc::new(sink::RpcUi(Arc::clone(&ui)))),
+        ui: Some(Arc::new(sink::RpcUi { proxy: Arc::clone(&ui), screen: Arc::clone(&screen) })),
+        ui_profile: json!({
+            "flavor": "rpc", "components": true, "columns": screen::DEFAULT_COLUMNS, "rows": screen::DEFAULT_ROWS,
+        }),
     };
     let booting = boot.start(surroundings);
     let started = tokio::select! {
@@ -104,6 +110,7 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
         }
     }
 
+    screen.attach(Arc::clone(&started.extensions));
     let events = EventWriter::new(output.clone(), rules);
     let subscription = started.session.subscribe(events.clone());
     let server = Arc::new(Server {

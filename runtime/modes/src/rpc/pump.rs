@@ -13,6 +13,7 @@ use super::input::{Input, Times};
 use super::host_tools::HostTools;
 use super::record::{BadRecord, Incoming, Request, parse};
 use super::response;
+use super::screen::Screen;
 use super::server::Server;
 use super::ui::UiProxy;
 use crate::output::OutputQueue;
@@ -41,11 +42,12 @@ impl Pump {
         input: Input,
         output: OutputQueue,
         ui: Arc<UiProxy>,
+        screen: Arc<Screen>,
         host_tools: Arc<HostTools>,
     ) -> Self {
         let (server, ready) = oneshot::channel();
         let times = Arc::clone(&input.times);
-        let moving = Moving { input, output, ui, host_tools };
+        let moving = Moving { input, output, ui, screen, host_tools };
         Self { server: Some(server), task: tokio::spawn(moving.run(ready)), times }
     }
 
@@ -73,6 +75,7 @@ struct Moving {
     input: Input,
     output: OutputQueue,
     ui: Arc<UiProxy>,
+    screen: Arc<Screen>,
     host_tools: Arc<HostTools>,
 }
 
@@ -126,6 +129,7 @@ impl Moving {
         match parse(frame) {
             Ok(Incoming::Command(request)) => return Some(request),
             Ok(Incoming::UiResponse(record)) => self.ui.answer(&record),
+            Ok(Incoming::UiInput(record)) => self.screen.input(&record),
             Ok(Incoming::HostTool(record)) => self.host_tools.answer(&record),
             Err(bad) => self.refuse(&bad),
         }

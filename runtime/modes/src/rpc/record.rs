@@ -17,6 +17,8 @@ pub(crate) enum Incoming {
     Command(Request),
     /// An answer to a dialog; gets no response.
     UiResponse(Map<String, Value>),
+    /// A key for a component, or the size of the screen; gets no response.
+    UiInput(Map<String, Value>),
     /// Progress or result of a tool that the client runs; gets no response.
     HostTool(Map<String, Value>),
 }
@@ -98,6 +100,7 @@ fn classify(value: Value) -> Result<Incoming, BadRecord> {
     };
     Ok(match kind.as_str() {
         "extension_ui_response" => Incoming::UiResponse(fields),
+        "extension_ui_input" | "extension_ui_resize" => Incoming::UiInput(fields),
         "host_tool_result" if has_content(&fields, "result") => Incoming::HostTool(fields),
         "host_tool_update" if has_content(&fields, "partialResult") => Incoming::HostTool(fields),
         _ => Incoming::Command(Request { id, kind, fields }),

@@ -120,3 +120,7 @@ impl Server {
         let _ = self.output.push(line);
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

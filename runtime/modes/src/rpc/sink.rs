@@ -8,24 +8,32 @@ use pier_protocol::ui::{NotifyType, UiCall, UiRequest, UiResponse};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::screen::Screen;
 use super::ui::UiProxy;
 use crate::diagnostics;
 
 /// Sends what extensions ask of a user interface to the RPC client.
-pub(crate) struct RpcUi(pub(crate) Arc<UiProxy>);
+pub(crate) struct RpcUi {
+    pub(crate) proxy: Arc<UiProxy>,
+    pub(crate) screen: Arc<Screen>,
+}
 
 #[async_trait]
 impl UiSink for RpcUi {
     fn show(&self, request: UiRequest) {
         let extension = request.extension_path.clone();
-        if let Err(error) = self.0.frame(request) {
+        let Some(request) = self.screen.show(request) else { return };
+        if let Err(error) = self.proxy.frame(request) {
             diagnostics::warning(&format!("A UI frame of {extension} was refused: {error}"));
         }
     }
 
     async fn dialog(&self, request: UiRequest) -> UiResponse {
         // The bridge drops this future when the dialog ends early; the proxy notices.
-        self.0.dialog(request, CancellationToken::new()).await
+        if matches!(request.call, UiCall::Custom { .. }) {
+            return self.screen.custom(&self.proxy, request).await;
+        }
+        self.proxy.dialog(request, CancellationToken::new()).await
     }
 
     fn unsupported(&self, extension_path: &str, feature: &str) {

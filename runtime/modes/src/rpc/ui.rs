@@ -75,16 +75,33 @@ impl UiProxy {
         }
     }
 
-    /// Opens a dialog and waits for its end. A token that is already cancelled, or a proxy that is
-    /// shut down, gives the cancel value without a frame.
+    /// Opens a dialog and waits for its end. A token that is already cancelled, or a proxy that
+    /// refuses dialogs, gives the cancel value without a frame.
     pub(crate) async fn dialog(&self, request: UiRequest, cancel: CancellationToken) -> UiResponse {
         let cancelled = UiResponse::Cancelled { timed_out: false };
         if cancel.is_cancelled() {
             return cancelled;
         }
-        let timeout = request.call.timeout_ms().map(Duration::from_millis);
-        let (answer, answered) = oneshot::channel();
         let Some(request) = self.wire_form(request) else { return cancelled };
+        let timeout = request.call.timeout_ms().map(Duration::from_millis);
+        let limit = async {
+            match timeout {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            response = self.wait(&request, frame_line(&request)) => response,
+            () = limit => UiResponse::Cancelled { timed_out: true },
+            () = cancel.cancelled() => cancelled,
+        }
+    }
+
+    /// Writes the frame of a dialog and waits for its answer, or for the proxy to settle it. Dropping
+    /// the future takes the dialog back.
+    pub(super) async fn wait(&self, request: &UiRequest, frame: String) -> UiResponse {
+        let cancelled = UiResponse::Cancelled { timed_out: false };
+        let (answer, answered) = oneshot::channel();
         {
             let mut table = self.table.lock();
             if table.refusals > 0 {
@@ -93,25 +110,11 @@ impl UiProxy {
             // Entered before the frame is written: an answer can follow at once.
             table.open.insert(request.id.clone(), Pending { call: request.call.clone(), answer });
         }
-        if self.output.try_push(frame_line(&request)).is_err() {
-            self.forget(&request.id);
+        let _open = ForgetOnDrop { proxy: self, id: &request.id };
+        if self.output.try_push(frame).is_err() {
             return cancelled;
         }
-        let limit = async {
-            match timeout {
-                Some(limit) => tokio::time::sleep(limit).await,
-                None => std::future::pending().await,
-            }
-        };
-        // An abandoned wait (the calling extension was stopped) must not leave an entry behind.
-        let guard = ForgetOnDrop { proxy: self, id: &request.id };
-        let response = tokio::select! {
-            response = answered => response.unwrap_or(cancelled),
-            () = limit => UiResponse::Cancelled { timed_out: true },
-            () = cancel.cancelled() => cancelled,
-        };
-        drop(guard);
-        response
+        answered.await.unwrap_or(cancelled)
     }
 
     /// Takes an `extension_ui_response` record. Late and unknown answers are noted and ignored.

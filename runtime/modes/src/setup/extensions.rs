@@ -8,6 +8,7 @@ use pier_agent::hooks::{SessionStartReason, ShutdownReason};
 use pier_bridge::discovery::{Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer};
 use pier_bridge::trust::{DefaultTrust, TrustQuestion};
 use pier_bridge::{ExtensionHost, LoadOutcome};
+use pier_protocol::ui::ComponentHandle;
 use serde_json::Value;
 
 use super::options::ResourceChoice;
@@ -112,6 +113,10 @@ impl Extensions for Loaded {
 
     async fn services(&self) -> Vec<Value> {
         self.host.service_status().await
+    }
+
+    async fn component(&self, component: &ComponentHandle, op: &str, members: Value) -> Option<Value> {
+        self.host.component(component, op, members).await
     }
 
     async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String> {

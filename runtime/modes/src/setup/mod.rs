@@ -76,6 +76,8 @@ pub(crate) struct Surroundings {
     pub(crate) host: Arc<ModeHost>,
     /// Where UI calls go; none means that there is nobody to ask.
     pub(crate) ui: Option<Arc<dyn UiSink>>,
+    /// What that place can show (`docs/bridge-protocol.md`, `UiProfile`); null for the mode's default.
+    pub(crate) ui_profile: Value,
 }
 
 /// A session that is ready to start.
@@ -206,7 +208,7 @@ impl Boot {
         let has_ui = surroundings.ui.is_some();
         let ui = surroundings.ui.unwrap_or_else(|| Arc::new(HeadlessUi));
         let port = Arc::new(AgentPort::new(session.clone(), Arc::new(move || prompt_commands.clone())));
-        host.bind(port, Binding { mode: surroundings.mode, has_ui, ui, ui_profile: Value::Null }).await;
+        host.bind(port, Binding { mode: surroundings.mode, has_ui, ui, ui_profile: surroundings.ui_profile }).await;
         Ok(Started { session, extensions: loaded, failures: outcome.errors, messages: flags.messages })
     }
 }
