@@ -24,7 +24,7 @@ type None = undefined;
 export interface SyncMethods {
 	register: Method<{ ext: ExtId; change: Registrations }, void>;
 	unregister: Method<{ ext: ExtId; kind: string; id: string | number }, void>;
-	"session.sync": Method<{ epoch: number; version: number }, SessionSync>;
+	"session.sync": Method<{ epoch?: number | undefined; version?: number | undefined }, SessionSync>;
 	"session.append": Method<{ callId: CallId; entry: Record<string, unknown> }, { id: string }>;
 	state: Method<None, HostState>;
 	stateVersion: Method<None, number>;

@@ -12,8 +12,8 @@ const KEPT_ORIGINALS = 1000;
 export class SessionMirror {
 	/** The reader object that contexts hand out. */
 	readonly manager: SessionManagerView;
-	#epoch = -1;
-	#version = -1;
+	#epoch: number | undefined;
+	#version: number | undefined;
 	#seenState: number | undefined;
 	#entries: SessionEntry[] = [];
 	#byId = new Map<string, SessionEntry>();
