@@ -1,6 +1,6 @@
 //! The `ls` tool (`spec/agent-loop.md` §10): names in one directory. Reads no file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -81,7 +81,7 @@ impl Tool for LsTool {
 
 async fn list(
     operations: &dyn LsOperations,
-    path: &PathBuf,
+    path: &Path,
     limit: usize,
 ) -> Result<ToolOutput, ToolError> {
     let shown_path = path.display();

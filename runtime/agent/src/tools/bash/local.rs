@@ -24,7 +24,7 @@ use crate::tools::operations::{BashExec, BashExecError, BashExit, BashOperations
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Silence after the shell's end that means nobody writes any more.
-const IDLE_AFTER_EXIT: Duration = Duration::from_millis(100);
+const IDLE_AFTER_EXIT: Duration = Duration::from_millis(250);
 /// Time after the shell's end during which background processes are listened to at most.
 const LINGER_AFTER_EXIT: Duration = Duration::from_secs(2);
 /// The same after an abort or a timeout, when everything was killed.
@@ -84,7 +84,7 @@ impl BashOperations for LocalBashOperations {
         let (child, receiver, tree) = spawn(&shell, &request)
             .map_err(|e| BashExecError::Failed(format!("Cannot run {}: {e}", shell.display())))?;
         Run::new(child, receiver, tree, output, &request)
-            .to_end()
+            .finished()
             .await
     }
 }
@@ -186,7 +186,7 @@ impl Run {
         }
     }
 
-    async fn to_end(mut self) -> Result<BashExit, BashExecError> {
+    async fn finished(mut self) -> Result<BashExit, BashExecError> {
         let mut buffer = BytesMut::with_capacity(CHUNK_BYTES);
         loop {
             match self.next(&mut buffer).await {

@@ -16,7 +16,7 @@ pub(super) struct SourceText {
 }
 
 impl SourceText {
-    pub fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let (has_bom, text) = match text.strip_prefix(BOM) {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -47,7 +47,7 @@ impl SourceText {
     }
 
     /// Ending for a line break that an edit adds, near the line `line` of the original.
-    pub fn ending_near(&self, line: usize) -> &'static str {
+    pub(super) fn ending_near(&self, line: usize) -> &'static str {
         let known = |at: usize| {
             self.endings
                 .get(at)
