@@ -226,3 +226,21 @@ fn fork_candidates_are_user_messages_of_all_branches_with_text() {
         .collect();
     assert_eq!(texts, ["hello", "second root"]);
 }
+
+#[test]
+fn a_damaged_source_is_forked_as_far_as_it_goes_and_says_so() {
+    let project = Project::new();
+    let text = format!("{}half {{\n{{torn", file_of(&[user_line("a", None, "q")]));
+    let path = project.file("damaged.jsonl", &text);
+    let fork = SessionManager::fork_from(&path, &project.options, NewSession::default()).unwrap();
+    assert_eq!(ids(&fork.get_entries()), ["a"]);
+    let warnings = fork.take_warnings();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings
+            .iter()
+            .all(|warning| warning.to_string().contains("damaged.jsonl"))
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(lines(&fork.session_file().unwrap()).len(), 2);
+}

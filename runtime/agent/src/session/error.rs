@@ -22,9 +22,9 @@ pub enum SessionError {
     },
     /// Another writer holds the advisory lock.
     #[error(
-        "Session file is already open in another process{}: {}\n\
+        "Session file is already open in {}: {}\n\
          Close it there first, or continue in a copy: --fork {}",
-        holder.map(|pid| format!(" (process {pid})")).unwrap_or_default(), path.display(), path.display()
+        holder_text(*holder), path.display(), path.display()
     )]
     Locked { path: PathBuf, holder: Option<u32> },
     #[error("Session file already exists: {}", path.display())]
@@ -74,6 +74,14 @@ pub enum SessionError {
         entry_type: String,
         source: serde_json::Error,
     },
+}
+
+fn holder_text(holder: Option<u32>) -> String {
+    match holder {
+        Some(pid) if pid == std::process::id() => "this process".to_owned(),
+        Some(pid) => format!("another process (process {pid})"),
+        None => "another process".to_owned(),
+    }
 }
 
 impl SessionError {

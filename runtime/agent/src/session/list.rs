@@ -62,7 +62,7 @@ pub struct SessionInfo {
 /// # Errors
 /// The directory exists and cannot be read.
 pub fn list_stubs(dir: &Path) -> Result<Vec<SessionStub>, SessionError> {
-    Ok(in_parallel(&session_files(dir)?, |path| read_stub(path)))
+    Ok(in_parallel(&session_files(dir)?, read_stub))
 }
 
 /// As [`list_stubs`], with what is in the files; newest activity first.

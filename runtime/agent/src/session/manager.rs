@@ -186,7 +186,9 @@ impl SessionManager {
             ..new
         };
         let header = new_header(&options.dirs, new)?;
-        Self::start_with(header, loaded.entries, options, options.dirs.dir(), true)
+        let manager = Self::start_with(header, loaded.entries, options, options.dirs.dir(), true)?;
+        manager.shared.warnings.lock().extend(loaded.warnings);
+        Ok(manager)
     }
 
     /// A new session in `dir` that starts with `entries`; written now when `write_now` says so.

@@ -281,7 +281,15 @@ pub(super) fn load_read_only(path: &Path) -> Result<Loaded, SessionError> {
     let text = read_text(path, &open_regular(path)?)?;
     let header = read_header(path, &text)?;
     if header.effective_version() >= SESSION_VERSION {
-        return parse(path, &text);
+        let mut loaded = parse(path, &text)?;
+        if loaded.tail == Tail::Torn {
+            loaded.warnings.push(SessionWarning::TornLine {
+                path: path.to_owned(),
+                bytes: text.tail.len() as u64,
+                kept_in: None,
+            });
+        }
+        return Ok(loaded);
     }
     let migrated = migrate::migrate(&text, header.effective_version());
     parse(path, &FileText::new(migrated.into_bytes()))
