@@ -25,49 +25,67 @@ pub fn differences(
     let (left, right) = (prepare(recorded), prepare(ours));
     let texts = |records: &[Value]| records.iter().map(Value::to_string).collect::<Vec<_>>();
     let (left_texts, right_texts) = (texts(&left), texts(&right));
-    let mut found = Vec::new();
+    let (mut missing, mut extra) = (Vec::new(), Vec::new());
     for operation in capture_diff_slices(Algorithm::Myers, &left_texts, &right_texts) {
         if let DiffOp::Equal { .. } = operation {
             continue;
         }
-        let (old, new) = (operation.old_range(), operation.new_range());
-        unexplained(transcript, rules, &left[old], &right[new], &mut found);
+        let (old, new) = (&left[operation.old_range()], &right[operation.new_range()]);
+        unexplained(transcript, rules, old, new, &mut missing, &mut extra);
     }
-    found
+    report(&missing, extra)
 }
 
-/// Explains a stretch that differs by rules, in order; the rest is reported.
-fn unexplained(
+/// Explains a stretch that differs by rules, in order, and collects the rest.
+fn unexplained<'a>(
     transcript: &str,
     rules: &Deviations,
-    recorded: &[Value],
-    ours: &[Value],
-    found: &mut Vec<String>,
+    recorded: &'a [Value],
+    ours: &'a [Value],
+    missing: &mut Vec<&'a Value>,
+    extra: &mut Vec<&'a Value>,
 ) {
+    let unknown = |record: &&Value| !rules.pair(transcript, None, Some(*record));
     let mut next = 0;
-    let mut missing = Vec::new();
     for record in recorded {
         let paired = (next..ours.len()).find(|&index| {
             // Equal records can sit in a stretch that differs; they need no rule.
             ours[index] == *record || rules.pair(transcript, Some(record), Some(&ours[index]))
         });
         if let Some(index) = paired {
-            extra(transcript, rules, &ours[next..index], found);
+            extra.extend(ours[next..index].iter().filter(unknown));
             next = index + 1;
         } else if !rules.pair(transcript, Some(record), None) {
-            missing.push(format!("- {record}"));
+            missing.push(record);
         }
     }
-    found.extend(missing);
-    extra(transcript, rules, &ours[next..], found);
+    extra.extend(ours[next..].iter().filter(unknown));
 }
 
-fn extra(transcript: &str, rules: &Deviations, ours: &[Value], found: &mut Vec<String>) {
-    for record in ours {
-        if !rules.pair(transcript, None, Some(record)) {
-            found.push(format!("+ {record}"));
+/// One line a difference; two records of the same kind are compared member by member.
+fn report(missing: &[&Value], mut extra: Vec<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    for record in missing {
+        let kind = normal::signature(record);
+        match extra
+            .iter()
+            .position(|other| normal::signature(other) == kind)
+        {
+            Some(index) => {
+                let mut places = Vec::new();
+                normal::explain("$", record, extra[index], &mut places);
+                if places.is_empty() {
+                    found.push(format!("~ {kind} comes elsewhere"));
+                } else {
+                    found.push(format!("~ {kind}\n    {}", places.join("\n    ")));
+                }
+                extra.remove(index);
+            }
+            None => found.push(format!("- {record}")),
         }
     }
+    found.extend(extra.iter().map(|record| format!("+ {record}")));
+    found
 }
 
 #[cfg(test)]
@@ -90,11 +108,11 @@ mod tests {
                 &[b.clone(), a.clone()]
             )
             .len(),
-            2
+            1
         );
         assert_eq!(
             differences("t", &rules, &[b], &[json!({"type": "b", "v": 2})]).len(),
-            2
+            1
         );
     }
 }

@@ -15,7 +15,7 @@ static PLACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\$(ROOT|TMP)[^\s"\]]*"#).ok());
 
 /// Members whose value is a clock reading or a duration.
-const TIMES: [&str; 2] = ["timestamp", "durationMs"];
+const TIMES: [&str; 3] = ["timestamp", "durationMs", "wall_time_seconds"];
 /// Members whose value names an entry or a session.
 const IDS: [&str; 7] = [
     "parentId",
@@ -151,6 +151,31 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
         .pointer(pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
+}
+
+/// Where two records differ, as `path: recorded -> ours`.
+pub fn explain(path: &str, recorded: &Value, ours: &Value, found: &mut Vec<String>) {
+    match (recorded, ours) {
+        (Value::Object(left), Value::Object(right)) => {
+            let extra = right.keys().filter(|name| !left.contains_key(*name));
+            for name in left.keys().chain(extra) {
+                let place = format!("{path}.{name}");
+                match (left.get(name), right.get(name)) {
+                    (Some(value), Some(other)) => explain(&place, value, other, found),
+                    (Some(value), None) => found.push(format!("{place}: {value} -> (absent)")),
+                    (None, Some(other)) => found.push(format!("{place}: (absent) -> {other}")),
+                    (None, None) => {}
+                }
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (index, (value, other)) in left.iter().zip(right).enumerate() {
+                explain(&format!("{path}[{index}]"), value, other, found);
+            }
+        }
+        _ if recorded == ours => {}
+        _ => found.push(format!("{path}: {recorded} -> {ours}")),
+    }
 }
 
 /// What kind of record this is, for finding its counterpart: never holds anything that varies.

@@ -11,9 +11,9 @@ export default function (pi: any) {
 	pi.registerCommand("go", {
 		description: "Emits",
 		handler: async () => {
-			pi.events.emit("channel", { n: 42, compute: (x: number) => x + 4 });
+			pi.events.emit("channel", { n: 41, compute: (x: number) => x + 4 });
 			stop();
-			pi.events.emit("channel", { n: 43 });
+			pi.events.emit("channel", { n: 42 });
 			console.log(`main: after, called ${called}, back ${back}`);
 			await new Promise((resolve) => setTimeout(resolve, 100));
 		},
