@@ -60,23 +60,8 @@ impl Reporter {
         let (event, failure) = match fault {
             Fault::UncaughtException(failure) => ("uncaughtException", failure.clone()),
             Fault::UnhandledRejection(failure) => ("unhandledRejection", failure.clone()),
-            Fault::MissingExports {
-                specifier,
-                importer,
-                names,
-            } => {
-                let message = format!(
-                    "{importer} imports from \"{specifier}\" what this host does not have: {}. Using one of them will throw.",
-                    names.join(", ")
-                );
-                (
-                    "missing_exports",
-                    JsFailure {
-                        message,
-                        ..JsFailure::default()
-                    },
-                )
-            }
+            // Warnings of a load; see `host::faults`.
+            Fault::MissingExports { .. } => return,
             Fault::Stopped(crate::isolate::StopCause::Disposed) => return,
             Fault::Stopped(cause) => {
                 let message = format!("The extension was stopped: {cause}");

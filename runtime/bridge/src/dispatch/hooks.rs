@@ -14,7 +14,7 @@ use pier_agent::hooks::{
     ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
 };
 use pier_protocol::event::AgentEvent;
-use pier_protocol::message::Message;
+use pier_protocol::message::{Block, ImageBlock, Message};
 use serde_json::{Map, Value, json};
 
 use super::combine::{self, event};
@@ -67,9 +67,25 @@ fn single(event: HookEvent) -> &'static [&'static str] {
         .map_or(&[], |(_, name)| name.as_slice())
 }
 
+/// Events that also reach `onSession` of tools.
+const TOOL_SESSION: [HookEvent; 3] = [
+    HookEvent::SessionTree,
+    HookEvent::AutoCompactionStart,
+    HookEvent::AutoCompactionEnd,
+];
+
 const FORK: &[&str] = &["session_before_fork", "session_before_branch"];
 
 impl BridgeHooks {
+    /// A dispatch whose handlers are told, and given up soon, when the run is aborted.
+    fn abortable(&self) -> Circumstances {
+        let run = self.shared.session().and_then(|session| session.run());
+        Circumstances {
+            cancel: run.map(|run| run.cancel),
+            ..Circumstances::in_run()
+        }
+    }
+
     async fn run<C: combine::Combiner>(
         &self,
         names: &[&str],
@@ -112,7 +128,7 @@ impl BridgeHooks {
         messages: &[Arc<Message>],
     ) -> Option<Vec<Arc<Message>>> {
         let mut rule = combine::ContextMessages::new(event(json!({"messages": messages})));
-        self.run(&[name], &mut rule, Circumstances::in_run()).await;
+        self.run(&[name], &mut rule, self.abortable()).await;
         let changed = rule.into_messages()?;
         let parsed: Result<Vec<Message>, _> =
             changed.into_iter().map(serde_json::from_value).collect();
@@ -134,6 +150,7 @@ impl BridgeHooks {
 impl ExtensionHooks for BridgeHooks {
     fn subscribed(&self, event: HookEvent) -> bool {
         self.shared.registry.subscribed(names(event))
+            || (TOOL_SESSION.contains(&event) && self.shared.registry.has_tool_sessions())
     }
 
     async fn input(&self, input: InputEvent) -> InputOutcome {
@@ -150,22 +167,18 @@ impl ExtensionHooks for BridgeHooks {
         })));
         self.run(&["input"], &mut rule, Circumstances::default())
             .await;
+        let unchanged = combine::Combiner::revision(&rule) == 0;
         match rule.outcome() {
             combine::InputOutcome::Handled => InputOutcome::Handled,
+            combine::InputOutcome::Continue { .. } if unchanged => InputOutcome::Continue,
             combine::InputOutcome::Continue { text, images } => {
-                let images = match images {
+                let images = match images.map(image_blocks) {
                     None => input.images,
-                    Some(value) => match serde_json::from_value(value) {
-                        Ok(images) => images,
-                        Err(problem) => {
-                            self.complain(
-                                "input",
-                                "<runtime>",
-                                format!("the returned images are not images: {problem}"),
-                            );
-                            input.images
-                        }
-                    },
+                    Some(Ok(images)) => images,
+                    Some(Err(problem)) => {
+                        self.complain("input", "<runtime>", problem);
+                        input.images
+                    }
                 };
                 InputOutcome::Transform { text, images }
             }
@@ -197,7 +210,7 @@ impl ExtensionHooks for BridgeHooks {
             "systemPrompt": start.system_prompt,
             "systemPromptOptions": start.system_prompt_options,
         })));
-        self.run(&["before_agent_start"], &mut rule, Circumstances::in_run())
+        self.run(&["before_agent_start"], &mut rule, self.abortable())
             .await;
         let (messages, system_prompt) = rule.into_outcome();
         let now = payload::now_ms();
@@ -227,23 +240,15 @@ impl ExtensionHooks for BridgeHooks {
 
     async fn before_provider_request(&self, request: &Value) -> Option<Value> {
         let mut rule = combine::ProviderPayload::new(event(json!({"payload": request})));
-        self.run(
-            &["before_provider_request"],
-            &mut rule,
-            Circumstances::in_run(),
-        )
-        .await;
+        self.run(&["before_provider_request"], &mut rule, self.abortable())
+            .await;
         rule.into_payload()
     }
 
     async fn before_provider_headers(&self, headers: &Value) -> Option<Value> {
         let mut rule = combine::Headers::new(event(json!({"headers": headers})));
-        self.run(
-            &["before_provider_headers"],
-            &mut rule,
-            Circumstances::in_run(),
-        )
-        .await;
+        self.run(&["before_provider_headers"], &mut rule, self.abortable())
+            .await;
         rule.into_headers().map(Value::Object)
     }
 
@@ -256,7 +261,7 @@ impl ExtensionHooks for BridgeHooks {
         })));
         let refused = self
             .shared
-            .dispatch(&["tool_call"], &mut rule, Circumstances::in_run())
+            .dispatch(&["tool_call"], &mut rule, self.abortable())
             .await;
         if let Err(refusal) = refused {
             let block = ToolBlock {
@@ -295,7 +300,7 @@ impl ExtensionHooks for BridgeHooks {
         }));
         map.entry("input").or_insert_with(|| json!({}));
         let mut rule = combine::ToolResult::new(map);
-        self.run(&["tool_result"], &mut rule, Circumstances::in_run())
+        self.run(&["tool_result"], &mut rule, self.abortable())
             .await;
         match crate::tools::result::patch(rule.into_patch()) {
             Ok(patch) => patch,
@@ -553,7 +558,7 @@ fn cancelled(result: &Map<String, Value>) -> bool {
 }
 
 /// Images as blocks, with their `type`.
-fn tagged_images(images: &[pier_protocol::message::ImageBlock]) -> Value {
+fn tagged_images(images: &[ImageBlock]) -> Value {
     let blocks = images.iter().map(|image| {
         let mut block = payload::value(image);
         if let Some(map) = block.as_object_mut() {
@@ -562,4 +567,17 @@ fn tagged_images(images: &[pier_protocol::message::ImageBlock]) -> Value {
         block
     });
     Value::Array(blocks.collect())
+}
+
+/// Image blocks that a handler returned.
+fn image_blocks(value: Value) -> Result<Vec<ImageBlock>, String> {
+    let blocks: Vec<Block> = serde_json::from_value(value)
+        .map_err(|error| format!("the returned images are not blocks: {error}"))?;
+    blocks
+        .into_iter()
+        .map(|block| match block {
+            Block::Image(image) => Ok(image),
+            _ => Err("the returned images hold something that is not an image".to_string()),
+        })
+        .collect()
 }

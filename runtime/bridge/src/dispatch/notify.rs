@@ -177,16 +177,7 @@ impl Shared {
     }
 
     async fn tools_on_auto(self: &Arc<Self>, name: &str, agent_event: &AgentEvent) {
-        let has = self.registry.with(|extensions| {
-            extensions.iter().any(|loaded| {
-                loaded
-                    .registered
-                    .tools
-                    .iter()
-                    .any(|tool| tool.has_on_session)
-            })
-        });
-        if has {
+        if self.registry.has_tool_sessions() {
             let mut map = payload::agent_event(agent_event);
             map.insert("reason".into(), json!(name));
             self.tools_on_session(map, None).await;

@@ -8,6 +8,9 @@ use super::slot::IsolateSlot;
 use crate::isolate::{Fault, StopCause};
 use crate::registry::ExtensionInfo;
 
+/// Warnings that wait for the end of a load.
+const MAX_NOTES: usize = 256;
+
 impl Shared {
     /// A fault that the engine reported.
     pub(crate) fn handle_fault(self: &Arc<Self>, slot: &Arc<IsolateSlot>, fault: &Fault) {
@@ -22,8 +25,26 @@ impl Shared {
             Fault::MissingExports { importer, .. } => Some(importer.clone()),
             Fault::Stopped(_) => None,
         };
-        self.reports
-            .fault(&slot.reported_path(file.as_deref()), fault);
+        let path = slot.reported_path(file.as_deref());
+        if let Fault::MissingExports {
+            specifier,
+            importer,
+            names,
+        } = fault
+        {
+            // The extension works until it uses one of them: worth a warning, not an error.
+            let note = format!(
+                "{importer} imports from \"{specifier}\" what this host does not have: {}. Using one of them will throw.",
+                names.join(", ")
+            );
+            tracing::warn!(extension = %path, "{note}");
+            let mut notes = self.notes.lock();
+            if notes.len() < MAX_NOTES {
+                notes.push(note);
+            }
+            return;
+        }
+        self.reports.fault(&path, fault);
     }
 
     /// The isolate is gone: its extensions lose their registrations and open calls. Handled once per isolate.

@@ -145,6 +145,7 @@ impl Shared {
             }
         }
         self.apply(loaded, &mut outcome);
+        outcome.warnings.append(&mut self.notes.lock());
         self.drop_empty_isolates().await;
         if self.bound.load(Ordering::Acquire) {
             self.bind_isolates().await;

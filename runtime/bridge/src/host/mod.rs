@@ -102,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) isolates: Mutex<Vec<Arc<IsolateSlot>>>,
     /// Late registrations of extensions that are still being loaded.
     pub(crate) early: Mutex<HashMap<ExtId, Vec<Registrations>>>,
+    /// Warnings that isolates raised while loading.
+    pub(crate) notes: Mutex<Vec<String>>,
     /// Status keys and widgets that extensions put on the screen.
     pub(crate) on_screen: crate::host_calls::ui::OnScreen,
     pub(crate) bound: AtomicBool,
@@ -139,6 +141,7 @@ impl ExtensionHost {
             flag_values: RwLock::new(Map::new()),
             isolates: Mutex::default(),
             early: Mutex::default(),
+            notes: Mutex::default(),
             on_screen: crate::host_calls::ui::OnScreen::default(),
             bound: AtomicBool::new(false),
             trusted: AtomicBool::new(false),

@@ -8,8 +8,15 @@ use crate::isolate::HostCallError;
 /// `session.sync`: JSON text, because the entries are text already.
 pub(super) fn session_sync(caller: &Caller, args: &Args<'_>) -> Result<String, HostCallError> {
     let session = caller.shared.bound_session()?;
-    let epoch = args.optional_number("epoch")?.unwrap_or(0);
-    let version = args.optional_number("version")?.unwrap_or(0);
+    // Anything that is no position of this session means "nothing known yet".
+    let epoch = args
+        .optional_number("epoch")
+        .unwrap_or_default()
+        .unwrap_or(0);
+    let version = args
+        .optional_number("version")
+        .unwrap_or_default()
+        .unwrap_or(0);
     session
         .changes_since(epoch, version)
         .map_err(HostCallError::new)

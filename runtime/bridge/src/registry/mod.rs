@@ -8,7 +8,7 @@ pub(crate) mod shortcuts;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 use pier_protocol::extension::{Registrations, SourceInfo};
@@ -123,6 +123,8 @@ type Index = HashMap<Arc<str>, Vec<Subscriber>>;
 pub(crate) struct Registry {
     state: RwLock<State>,
     index: RwLock<Arc<Index>>,
+    /// Whether any tool has `onSession`.
+    tool_sessions: AtomicBool,
 }
 
 #[derive(Default)]
@@ -219,6 +221,11 @@ impl Registry {
         names.iter().any(|name| index.contains_key(*name))
     }
 
+    /// Whether any tool has `onSession`.
+    pub(crate) fn has_tool_sessions(&self) -> bool {
+        self.tool_sessions.load(Ordering::Acquire)
+    }
+
     /// Handlers of `names` as one sequence: load order, then registration order.
     pub(crate) fn subscribers(&self, names: &[&str]) -> Vec<Subscriber> {
         let index = self.index.read().clone();
@@ -247,6 +254,14 @@ impl Registry {
             }
         }
         *self.index.write() = Arc::new(index);
+        let sessions = state.extensions.iter().any(|loaded| {
+            loaded
+                .registered
+                .tools
+                .iter()
+                .any(|tool| tool.has_on_session)
+        });
+        self.tool_sessions.store(sessions, Ordering::Release);
     }
 }
 

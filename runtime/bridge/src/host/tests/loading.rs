@@ -1,0 +1,252 @@
+//! Loading: transactions, clashes, commands, flags, providers.
+
+use super::*;
+
+#[tokio::test]
+async fn a_failing_extension_leaves_nothing_and_stops_nobody() {
+    let bench = Bench::new();
+    bench
+        .factory
+        .extension("good.ts", json!({"commands": [{"name": "hi"}]}), |_| {
+            Ok(Value::Null)
+        });
+    bench.factory.script("bad.ts", |call| async move {
+        if call.kind == "load" {
+            Err(throws("boom"))
+        } else {
+            Ok(Value::Null)
+        }
+    });
+    bench.factory.script("slow.ts", |_| async { hang().await });
+    bench.factory.script("odd.ts", |_| async {
+        Err(CallError::Js(crate::isolate::JsFailure {
+            name: "InvalidFactoryError".into(),
+            message: "Extension does not export a valid factory function: /ext/odd.ts".into(),
+            ..Default::default()
+        }))
+    });
+    bench.factory.extension(
+        "tool.ts",
+        json!({"tools": [{"name": "t", "parameters": 1}]}),
+        |_| Ok(Value::Null),
+    );
+    let outcome = bench
+        .load(&["bad.ts", "slow.ts", "odd.ts", "tool.ts", "good.ts"])
+        .await;
+    assert_eq!(outcome.loaded, ["/ext/good.ts"]);
+    let texts: Vec<&str> = outcome
+        .errors
+        .iter()
+        .map(|report| report.error.as_str())
+        .collect();
+    assert_eq!(texts[0], "Failed to load extension: boom");
+    assert!(
+        texts[1].starts_with("Failed to load extension: ") && texts[1].contains("200 ms"),
+        "{}",
+        texts[1]
+    );
+    assert_eq!(
+        texts[2],
+        "Extension does not export a valid factory function: /ext/odd.ts"
+    );
+    assert!(
+        texts[3].contains("\"parameters\" must be an object"),
+        "{}",
+        texts[3]
+    );
+    assert!(bench.tools.get("t").is_none());
+    assert!(bench.hooks().is_command("hi"));
+    let stale = bench
+        .factory
+        .log
+        .lock()
+        .iter()
+        .filter(|(_, kind, _)| kind == "stale")
+        .count();
+    assert_eq!(stale, 4, "the API of every failed extension is poisoned");
+}
+
+#[tokio::test]
+async fn commands_clash_last_wins_and_aliases_reach_all() {
+    let bench = Bench::new();
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    for file in ["a.ts", "b.ts"] {
+        let ran = ran.clone();
+        bench
+            .factory
+            .extension(file, json!({"commands": [{"name": "go"}]}), move |call| {
+                if call.kind == "runCommand" {
+                    ran.lock().push(format!(
+                        "{file}:{}:{}",
+                        call.header["command"], call.header["args"]
+                    ));
+                }
+                Ok(Value::Null)
+            });
+    }
+    let outcome = bench.load(&["a.ts", "b.ts"]).await;
+    assert_eq!(outcome.warnings.len(), 1, "{:?}", outcome.warnings);
+    let hooks = bench.hooks();
+    for name in ["go", "go:1", "go:2"] {
+        assert_eq!(hooks.run_command(name, "x y ").await, Some(()));
+    }
+    assert_eq!(hooks.run_command("go:3", "").await, None);
+    assert_eq!(hooks.run_command("GO", "").await, None);
+    assert_eq!(
+        *ran.lock(),
+        [
+            "b.ts:\"go\":\"x y \"",
+            "a.ts:\"go\":\"x y \"",
+            "b.ts:\"go\":\"x y \""
+        ]
+    );
+    let names: Vec<String> = bench
+        .host
+        .commands()
+        .into_iter()
+        .map(|command| command.name)
+        .collect();
+    assert_eq!(names, ["go", "go:1", "go:2"]);
+    assert_eq!(bench.host.builtin_conflicts(&["go"]).len(), 1);
+}
+
+#[tokio::test]
+async fn a_throwing_command_is_handled_and_reported_with_its_name() {
+    let bench = Bench::new();
+    bench.factory.extension(
+        "a.ts",
+        json!({"commands": [{"name": "bad"}]}),
+        |call| match call.kind.as_str() {
+            "runCommand" => Err(throws("kaput")),
+            _ => Ok(Value::Null),
+        },
+    );
+    bench.load(&["a.ts"]).await;
+    assert_eq!(bench.hooks().run_command("bad", "").await, Some(()));
+    let report = &bench.reported("command")[0];
+    assert_eq!(
+        (report.extension_path.as_str(), report.error.as_str()),
+        ("command:bad", "kaput")
+    );
+}
+
+#[tokio::test]
+async fn flags_have_values_defaults_and_errors() {
+    let bench = Bench::new();
+    let flags = json!({"flags": [
+        {"name": "plan", "type": "boolean"}, {"name": "level", "type": "string", "default": "low"}
+    ]});
+    bench.factory.extension("a.ts", flags, |_| Ok(Value::Null));
+    bench.load(&["a.ts"]).await;
+    assert_eq!(bench.host.declared_flags().len(), 2);
+    let given = |name: &str, value: Option<&str>| GivenFlag {
+        name: name.into(),
+        value: value.map(str::to_string),
+    };
+    bench
+        .host
+        .apply_flags(&[given("plan", None)])
+        .await
+        .unwrap();
+    let sent = bench
+        .factory
+        .log
+        .lock()
+        .iter()
+        .rev()
+        .find(|(_, kind, _)| kind == "flags")
+        .cloned()
+        .unwrap();
+    assert_eq!(sent.2["values"], json!({"level": "low", "plan": true}));
+    let errors = bench
+        .host
+        .apply_flags(&[given("nope", None), given("level", None)])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        errors,
+        [
+            "Unknown option: --nope",
+            "Extension flag \"--level\" requires a value"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_refused_provider_costs_only_itself() {
+    let bench = Bench::new();
+    let registrations = json!({
+        "commands": [{"name": "ok"}],
+        "providers": [
+            {"name": "bad", "config": {"models": [{"id": "m"}]}},
+            {"name": "good", "hasStreamSimple": true, "config": {
+                "api": "mine", "baseUrl": "http://x", "apiKey": "k", "models": [{"id": "m", "contextWindow": 5}]}}
+        ]
+    });
+    bench
+        .factory
+        .extension("a.ts", registrations, |_| Ok(Value::Null));
+    let outcome = bench.load(&["a.ts"]).await;
+    assert_eq!(outcome.loaded.len(), 1);
+    assert_eq!(
+        outcome.errors[0].error,
+        "Provider bad: \"baseUrl\" is required when defining custom models."
+    );
+    let providers = &bench.host.shared.options.providers;
+    assert_eq!(providers.names(), ["good"]);
+    assert_eq!(providers.available_models().len(), 1);
+    let isolate = bench.factory.isolate("a").unwrap();
+    isolate
+        .host()
+        .call("unregisterProvider", json!({"ext": 1, "name": "good"}))
+        .unwrap();
+    assert!(providers.names().is_empty());
+}
+
+#[tokio::test]
+async fn aligning_loads_what_is_new_ends_what_is_gone_and_keeps_the_rest() {
+    let bench = Bench::new();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    for file in ["a.ts", "b.ts", "c.ts"] {
+        let order = order.clone();
+        bench
+            .factory
+            .extension(file, on(&["turn_start"]), move |call| {
+                if call.kind == "dispatch" {
+                    order.lock().push(file);
+                }
+                Ok(Value::Null)
+            });
+    }
+    bench.load(&["a.ts", "c.ts"]).await;
+    let extensions = vec![
+        discovered("c.ts", Profile::Xcsh),
+        discovered("b.ts", Profile::Xcsh),
+    ];
+    let outcome = bench
+        .host
+        .align(&Discovery {
+            extensions,
+            ..Discovery::default()
+        })
+        .await;
+    assert_eq!(outcome.loaded, ["/ext/b.ts"]);
+    let event = Arc::new(pier_protocol::event::AgentEvent::TurnStart {
+        turn_index: 0,
+        timestamp: 0,
+    });
+    bench.hooks().notify(Notification::Event(event)).await;
+    assert_eq!(*order.lock(), ["c.ts", "b.ts"]);
+    let started = bench
+        .factory
+        .started
+        .lock()
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect::<Vec<_>>();
+    assert_eq!(
+        started.iter().filter(|name| *name == "c").count(),
+        1,
+        "what stays is not loaded again"
+    );
+}
