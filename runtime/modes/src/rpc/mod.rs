@@ -83,7 +83,7 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
     let surroundings = Surroundings {
         mode: Mode::Rpc,
         host: Arc::clone(&host),
-        ui: Some(Arc::new(sink::RpcUi { proxy: Arc::clone(&ui), screen: Arc::clone(&screen) })),
+        ui: Some(Arc::new(sink::RpcUi::new(Arc::clone(&ui), Arc::clone(&screen)))),
         ui_profile: json!({
             "flavor": "rpc", "components": true, "columns": screen::DEFAULT_COLUMNS, "rows": screen::DEFAULT_ROWS,
         }),

@@ -101,37 +101,48 @@ impl Moving {
                 },
             }
         };
-        for request in early {
-            server.submit(request).await;
+        for record in early {
+            self.handle(&server, record).await;
         }
         while let Some(frame) = self.input.frames.recv().await {
-            if let Some(request) = self.deliver(frame) {
-                server.submit(request).await;
+            if let Some(record) = self.deliver(frame) {
+                self.handle(&server, record).await;
             }
         }
         end
     }
 
-    fn hold(&self, frame: Frame, early: &mut VecDeque<Request>) {
+    /// Keeps a record for later. Its answer must not overtake those of earlier records, so what is
+    /// no record waits as well.
+    fn hold(&self, frame: Frame, early: &mut VecDeque<Result<Request, BadRecord>>) {
+        let full = early.len() >= MAX_EARLY;
         match self.deliver(frame) {
-            Some(request) if early.len() >= MAX_EARLY => self.refuse(&BadRecord {
+            Some(Ok(request)) if full => self.refuse(&BadRecord {
                 id: request.id,
                 command: Some(request.kind.into()),
                 error: "Too many commands before the session was ready".to_owned(),
             }),
-            Some(request) => early.push_back(request),
+            Some(Err(bad)) if full => self.refuse(&bad),
+            Some(record) => early.push_back(record),
             None => {}
         }
     }
 
-    /// Delivers what is no command, answers what is no record, gives back what is a command.
-    fn deliver(&self, frame: Frame) -> Option<Request> {
+    async fn handle(&self, server: &Arc<Server>, record: Result<Request, BadRecord>) {
+        match record {
+            Ok(request) => server.submit(request).await,
+            Err(bad) => self.refuse(&bad),
+        }
+    }
+
+    /// Delivers what gets no response; gives back what gets one.
+    fn deliver(&self, frame: Frame) -> Option<Result<Request, BadRecord>> {
         match parse(frame) {
-            Ok(Incoming::Command(request)) => return Some(request),
+            Ok(Incoming::Command(request)) => return Some(Ok(request)),
+            Err(bad) => return Some(Err(bad)),
             Ok(Incoming::UiResponse(record)) => self.ui.answer(&record),
             Ok(Incoming::UiInput(record)) => self.screen.input(&record),
             Ok(Incoming::HostTool(record)) => self.host_tools.answer(&record),
-            Err(bad) => self.refuse(&bad),
         }
         None
     }

@@ -19,6 +19,8 @@ use crate::signals::{Received, Signals};
 const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
 /// Longest wait for the client to read what is left.
 pub(super) const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+/// How long requests may go on once nothing holds them any more.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// How long requests other than prompts may go on after the end of input.
 const LAST_REQUESTS: Duration = Duration::from_secs(10);
 /// Input that ends this soon after its last record was not ended in answer to anything.
@@ -100,7 +102,10 @@ async fn clean_up(server: &Server) {
     server.host_tools.close();
     let orderly = async {
         server.session.abort_bash();
-        server.session.shutdown(ShutdownReason::Quit).await;
+        // What is still being handled has just lost its dialog, its shell command or its run; it ends
+        // with an answer instead of an error about the end of its extension.
+        let last_answers = tokio::time::timeout(LAST_ANSWERS, server.requests.none_active());
+        let _ = tokio::join!(server.session.shutdown(ShutdownReason::Quit), last_answers);
         server.extensions.dispose().await;
     };
     if tokio::time::timeout(CLEANUP_LIMIT, orderly).await.is_err() {

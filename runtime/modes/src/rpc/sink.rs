@@ -1,8 +1,10 @@
 //! The bridge's door to the dialog proxy.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use pier_bridge::ui::UiSink;
 use pier_protocol::ui::{NotifyType, UiCall, UiRequest, UiResponse};
 use serde_json::Value;
@@ -14,8 +16,16 @@ use crate::diagnostics;
 
 /// Sends what extensions ask of a user interface to the RPC client.
 pub(crate) struct RpcUi {
-    pub(crate) proxy: Arc<UiProxy>,
-    pub(crate) screen: Arc<Screen>,
+    proxy: Arc<UiProxy>,
+    screen: Arc<Screen>,
+    /// Extensions whose client knows that something of theirs cannot be shown.
+    noticed: Mutex<HashSet<String>>,
+}
+
+impl RpcUi {
+    pub(crate) fn new(proxy: Arc<UiProxy>, screen: Arc<Screen>) -> Self {
+        Self { proxy, screen, noticed: Mutex::default() }
+    }
 }
 
 #[async_trait]
@@ -39,6 +49,10 @@ impl UiSink for RpcUi {
     fn unsupported(&self, extension_path: &str, feature: &str) {
         let message = format!("{extension_path} uses {feature}, which this client cannot show");
         diagnostics::warning(&message);
+        // One notice tells the person; a list of methods would only tell the author.
+        if !self.noticed.lock().insert(extension_path.to_owned()) {
+            return;
+        }
         self.show(UiRequest {
             id: super::next_id("notice"),
             call: UiCall::Notify { message, notify_type: Some(NotifyType::Warning) },

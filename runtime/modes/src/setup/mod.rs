@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use pier_agent::agent_session::{AgentConfig, ScopedModel};
 use pier_agent::provider::ProviderRegistry;
-use pier_agent::provider::scripted::ScriptedProvider;
+use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
 use pier_agent::session::{SessionDirs, SessionOptions};
 use pier_agent::settings::SettingsStore;
 use pier_agent::tool::{ToolFilter, ToolRegistry};
@@ -164,6 +164,7 @@ impl Boot {
         warn_all(&flags.warnings);
         host.apply_flags(&flags.given).await.map_err(|errors| StartError::Flags(errors.join("\n")))?;
 
+        hide_scripted(&providers, &options);
         tools::apply(&registry, &options.tools, &default_tools(&settings));
         let choice = choose_model(&options.model, &providers, &settings)?;
         let found = find_resources(&options, &settings, trusted);
@@ -261,6 +262,18 @@ fn find_resources(options: &StartOptions, settings: &SettingsStore, trusted: boo
         skill_settings: &listed("skills"),
         prompt_settings: &listed("prompts"),
     })
+}
+
+/// Takes the scripted provider away once another one can answer, unless it was asked for: it is there
+/// so that something answers, not to be cycled to.
+fn hide_scripted(providers: &ProviderRegistry, options: &StartOptions) {
+    let asked_for = options.script.is_some()
+        || options.model.provider.as_deref() == Some(PROVIDER)
+        || options.model.pattern.as_deref().is_some_and(|pattern| pattern.contains(PROVIDER))
+        || options.model.scope.iter().any(|pattern| pattern.contains(PROVIDER));
+    if !asked_for && providers.available_models().iter().any(|model| model.provider != PROVIDER) {
+        providers.unregister("builtin", PROVIDER);
+    }
 }
 
 fn default_tools(settings: &SettingsStore) -> Vec<String> {
