@@ -29,7 +29,6 @@ pub use host::{
     Mode, ShortcutInfo,
 };
 pub use limits::{Budget, Limits};
-pub use providers::ApiBackend;
 pub use registry::flags::{DeclaredFlag, GivenFlag};
 pub use report::{ErrorSink, Reporter};
 pub use session_port::{RunHandle, Session, SessionPort};

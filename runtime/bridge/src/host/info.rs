@@ -55,6 +55,7 @@ impl ExtensionHost {
         self.shared.registry.with(|extensions| {
             extensions
                 .iter()
+                .filter(|loaded| !super::builtin::is_builtin(&loaded.info))
                 .map(|loaded| {
                     let mut events: Vec<String> = Vec::new();
                     for handler in &loaded.registered.handlers {

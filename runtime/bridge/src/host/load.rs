@@ -8,6 +8,7 @@ use std::time::Duration;
 use pier_protocol::extension::{ExtensionErrorReport, Registrations};
 use serde_json::json;
 
+use super::builtin;
 use super::services::Services;
 use super::slot::IsolateSlot;
 use super::{ExtensionHost, Shared};
@@ -50,7 +51,8 @@ impl ExtensionHost {
         let known = self.shared.registry.infos();
         let mut orders = Vec::new();
         let mut placed = Vec::new();
-        for (order, extension) in discovery.extensions.iter().enumerate() {
+        // Place 0 belongs to the host's own providers.
+        for (order, extension) in (1..).zip(discovery.extensions.iter()) {
             match known
                 .iter()
                 .find(|info| info.discovered.entry == extension.entry)
@@ -84,7 +86,7 @@ impl ExtensionHost {
                 .any(|extension| extension.entry == info.discovered.entry)
         };
         for info in self.shared.registry.infos() {
-            if !listed(&info) {
+            if !listed(&info) && !builtin::is_builtin(&info) {
                 self.shared.withdraw(&info);
             }
         }
@@ -298,7 +300,10 @@ impl Shared {
         extension: &DiscoveredExtension,
     ) -> Result<Registrations, ExtensionErrorReport> {
         let path = shown(extension);
-        let entry = file_url(&extension.entry);
+        let entry = match extension.entry.to_str() {
+            Some(builtin::ENTRY) => builtin::ENTRY.to_string(),
+            _ => file_url(&extension.entry),
+        };
         let cwd = self.cwd();
         let flags = self.flag_values.read().clone();
         let header = LoadHeader {

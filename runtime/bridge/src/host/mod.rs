@@ -4,6 +4,7 @@
 //! share and the public handle.
 
 mod bind;
+mod builtin;
 mod commands;
 mod faults;
 mod info;
@@ -93,8 +94,8 @@ pub(crate) struct Shared {
     pub(crate) updates: UpdateQueue,
     pub(crate) binding: RwLock<Binding>,
     pub(crate) session: RwLock<Option<Session>>,
-    /// Speaks wire protocols for providers that only describe an endpoint.
-    pub(crate) backend: RwLock<Option<Arc<dyn crate::providers::ApiBackend>>>,
+    /// Held while the built-in providers are loaded.
+    pub(crate) builtin_lock: tokio::sync::Mutex<()>,
     /// Finds extensions again for a reload.
     pub(crate) plan: RwLock<Option<DiscoveryPlan>>,
     /// Given on the command line; kept over reloads.
@@ -135,7 +136,7 @@ impl ExtensionHost {
             updates: UpdateQueue::default(),
             binding: RwLock::new(Binding::default()),
             session: RwLock::new(None),
-            backend: RwLock::new(None),
+            builtin_lock: tokio::sync::Mutex::new(()),
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
             flag_values: RwLock::new(Map::new()),
@@ -155,11 +156,6 @@ impl ExtensionHost {
     /// Reports go to `sink`; earlier ones are delivered first.
     pub fn set_error_sink(&self, sink: crate::report::ErrorSink) {
         self.shared.reports.set_sink(sink);
-    }
-
-    /// Who answers for providers that extensions describe by endpoint and API only.
-    pub fn set_backend(&self, backend: Arc<dyn crate::providers::ApiBackend>) {
-        *self.shared.backend.write() = Some(backend);
     }
 
     /// Logs in to a provider that an extension registered with `oauth`, through the UI, and stores the credential.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use pier_agent::hooks::{SessionStartReason, ShutdownReason};
 use serde_json::json;
 
+use super::builtin::is_builtin;
 use super::load::{LoadOutcome, Placed};
 use super::slot::IsolateSlot;
 use super::{ExtensionHost, Shared};
@@ -39,10 +40,11 @@ impl ExtensionHost {
         let everything = ended == ShutdownReason::Reload;
         let infos = shared.registry.infos();
         let replaced = |slot: &IsolateSlot| {
-            everything
-                || infos
-                    .iter()
-                    .any(|info| info.isolate.id == slot.id && info.profile == Profile::Pi)
+            infos.iter().any(|info| {
+                info.isolate.id == slot.id
+                    && !is_builtin(info)
+                    && (everything || info.profile == Profile::Pi)
+            })
         };
         let again: Vec<Placed> = infos
             .iter()

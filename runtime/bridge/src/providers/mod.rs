@@ -26,23 +26,6 @@ use crate::registry::ExtensionInfo;
 use crate::report::describe;
 use stream::StreamSink;
 
-/// Runs requests of providers that only describe an endpoint (`api` without `streamSimple`): the model library of the
-/// program that embeds the bridge.
-#[async_trait]
-pub trait ApiBackend: Send + Sync + 'static {
-    /// Whether it speaks a wire protocol.
-    fn speaks(&self, api: &str) -> bool;
-
-    /// As [`ModelProvider::stream`]; `options` has `apiKey`, `headers` and so on.
-    async fn stream(
-        &self,
-        request: ModelRequest,
-        options: Value,
-        events: mpsc::Sender<AssistantEvent>,
-        cancel: CancellationToken,
-    ) -> Result<(), ProviderError>;
-}
-
 /// One registered provider.
 struct ExtensionProvider {
     shared: Weak<Shared>,
@@ -64,6 +47,10 @@ impl Shared {
         if own.is_empty() && !registration.has_stream_simple {
             // Only an endpoint: the existing models of that provider move there.
             let Some(entry) = providers.get(name) else {
+                // Applied again once the built-in providers are there.
+                if self.builtin_info().is_none() {
+                    return Ok(());
+                }
                 return Err(format!(
                     "Provider {name}: there are no models to redirect; define \"models\"."
                 ));
@@ -251,18 +238,13 @@ impl ModelProvider for ExtensionProvider {
             .upgrade()
             .ok_or_else(|| ProviderError("the extension host has ended".into()))?;
         let options = self.options(&shared, &request).await?;
-        if !self.registration.has_stream_simple {
-            let backend = shared.backend.read().clone();
-            return match backend {
-                Some(backend) if backend.speaks(&request.model.api) => {
-                    backend.stream(request, options, events, cancel).await
-                }
-                _ => Err(ProviderError(format!(
-                    "Provider \"{}\": nothing here speaks the API \"{}\"",
-                    self.registration.name, request.model.api
-                ))),
-            };
-        }
+        // A provider that only describes an endpoint is served by the built-in ones: they stream any model of a
+        // protocol that the model library speaks.
+        let (info, name) = if self.registration.has_stream_simple {
+            (self.info.clone(), self.registration.name.clone())
+        } else {
+            shared.any_builtin_stream().await.map_err(ProviderError)?
+        };
         let mut hooks = Vec::new();
         for (event, word) in [
             (HookEvent::BeforeProviderRequest, "payload"),
@@ -277,20 +259,19 @@ impl ModelProvider for ExtensionProvider {
         let sink = StreamSink::new(request.model.clone(), request.observer.clone());
         let pump = sink.clone().pump(events);
         let scope = shared.calls.begin(
-            self.info.id,
+            info.id,
             &self.registration.name,
             Purpose::Stream(sink.clone()),
             cancel.child_token(),
         );
-        let mut header =
-            json!({"ext": self.info.id, "provider": self.registration.name, "callId": scope.id()});
+        let mut header = json!({"ext": info.id, "provider": name, "callId": scope.id()});
         if !hooks.is_empty() {
             header["hooks"] = json!(hooks);
         }
         let run = async {
             let outcome = shared
                 .invoke(
-                    &self.info.isolate,
+                    &info.isolate,
                     "stream",
                     &header,
                     Some(payload.into()),

@@ -250,3 +250,86 @@ async fn aligning_loads_what_is_new_ends_what_is_gone_and_keeps_the_rest() {
         "what stays is not loaded again"
     );
 }
+
+#[tokio::test]
+async fn built_in_providers_come_first_serve_endpoints_and_are_no_extension() {
+    let bench = Bench::new();
+    let model = |id: &str| json!({"id": id, "contextWindow": 5});
+    let builtin = json!({"providers": [{"name": "acme", "hasStreamSimple": true, "config": {
+        "api": "pi-ai", "baseUrl": "http://acme", "apiKey": "k", "models": [model("big")]}}]});
+    let streamed = Arc::new(Mutex::new(Vec::new()));
+    let seen = streamed.clone();
+    bench.factory.script("pier:providers", move |call| {
+        let (builtin, seen) = (builtin.clone(), seen.clone());
+        async move {
+            match call.kind.as_str() {
+                "load" => Ok(builtin),
+                "stream" => {
+                    seen.lock().push((
+                        call.header["provider"].clone(),
+                        call.payload["model"]["id"].clone(),
+                    ));
+                    let message = json!({"role": "assistant", "content": [], "stopReason": "stop"});
+                    let events = json!([{"type": "start"}, {"type": "done", "message": message}]);
+                    let args = json!({"callId": call.header["callId"], "events": events});
+                    call.host
+                        .call("stream.events", args)
+                        .map_err(|error| throws(&error.message))?;
+                    Ok(Value::Null)
+                }
+                _ => Ok(Value::Null),
+            }
+        }
+    });
+    let registrations = json!({"providers": [
+        {"name": "acme", "config": {"baseUrl": "http://proxy"}},
+        {"name": "own", "config": {"api": "openai-completions", "baseUrl": "http://own", "apiKey": "k", "models": [model("m")]}}
+    ]});
+    bench
+        .factory
+        .extension("a.ts", registrations, |_| Ok(Value::Null));
+    let outcome = bench.load(&["a.ts"]).await;
+    assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
+    let providers = &bench.host.shared.options.providers;
+    assert!(
+        providers.get("acme").is_none(),
+        "nothing is loaded before it is needed"
+    );
+    // A request of the provider that only describes an endpoint loads them.
+    let own = providers.get("own").unwrap();
+    let request = pier_agent::provider::ModelRequest {
+        model: own.models[0].clone(),
+        kind: pier_agent::provider::RequestKind::Turn,
+        system_prompt: String::new(),
+        messages: Vec::new(),
+        tools: Vec::new(),
+        thinking_level: pier_protocol::model::ThinkingLevel::Off,
+        session_id: "s".into(),
+        observer: pier_agent::provider::RequestObserver::none(),
+    };
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(8);
+    own.provider
+        .stream(request, sender, CancellationToken::new())
+        .await
+        .unwrap();
+    assert!(receiver.recv().await.is_some());
+    assert_eq!(*streamed.lock(), [(json!("acme"), json!("m"))]);
+    // The extension's redirection of a built-in provider counts although it came first.
+    assert_eq!(
+        providers.get("acme").unwrap().models[0].base_url,
+        "http://proxy"
+    );
+    assert_eq!(bench.host.extensions().len(), 1);
+    bench
+        .host
+        .reload_runtime(ShutdownReason::Reload, SessionStartReason::Reload)
+        .await;
+    let started = bench
+        .factory
+        .started
+        .lock()
+        .iter()
+        .filter(|(name, _)| name.contains("providers"))
+        .count();
+    assert_eq!(started, 1, "a reload keeps them");
+}
