@@ -18,7 +18,12 @@ fn small(settings: Value) -> Setup {
 
 /// A session with a few turns of history, of which only the last little is kept.
 async fn lab() -> Lab {
-    let lab = Lab::with(small(json!({"compaction": {"keepRecentTokens": 20}}))).await;
+    // Nine tokens are the third question and its answer.
+    history(9).await
+}
+
+async fn history(keep: u64) -> Lab {
+    let lab = Lab::with(small(json!({"compaction": {"keepRecentTokens": keep}}))).await;
     for text in ["first question", "second question", "third question"] {
         lab.run(text).await;
     }
@@ -61,6 +66,18 @@ async fn a_manual_compaction_replaces_the_history() {
     assert!(lab.session.context_usage().unwrap().tokens.is_some());
     assert_eq!(lab.session.compact(None).await.map(|result| result.first_kept_entry_id.is_some()).ok(), Some(true));
     assert_eq!(lab.session.compact(None).await.unwrap_err().to_string(), "Already compacted");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cut_in_two_is_summarised_apart() {
+    let lab = history(20).await;
+    let result = lab.session.compact(None).await.unwrap();
+    assert!(result.summary.starts_with("No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nSUMMARY("), "{result:?}");
+    assert!(lab.session.messages().iter().any(|message| message.text() == "echo: first question"));
+    let lab = history(15).await;
+    let result = lab.session.compact(None).await.unwrap();
+    assert!(result.summary.starts_with("SUMMARY("), "{result:?}");
+    assert!(result.summary.contains("**Turn Context (split turn):**"));
 }
 
 #[tokio::test]
@@ -165,7 +182,8 @@ async fn an_automatic_compaction_can_be_switched_off() {
 
 #[tokio::test]
 async fn an_overflow_is_recovered_once() {
-    let lab = lab().await;
+    // Enough to keep the prompt itself; with less it would be summarised, too.
+    let lab = history(25).await;
     let lines = lab.run("@failTimes 1 prompt is too long\n@text fits now").await;
     let at = lines.iter().position(|line| line.starts_with("agent_end")).unwrap();
     assert_eq!(
