@@ -90,7 +90,11 @@ mod tests {
     fn every_flag_is_shown_and_no_line_is_too_long() {
         let text = text();
         for flag in ALL {
-            assert!(text.contains(&format!("--{}", flag.long())), "{}", flag.long());
+            assert!(
+                text.contains(&format!("--{}", flag.long())),
+                "{}",
+                flag.long()
+            );
         }
         for line in text.lines() {
             assert!(line.len() <= 100, "{line}");

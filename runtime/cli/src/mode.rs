@@ -34,7 +34,9 @@ pub(crate) fn choose(args: &Args, streams: Streams) -> ModeChoice {
     match args.mode {
         Some(RequestedMode::Rpc) => ModeChoice::Rpc,
         Some(RequestedMode::Json) => ModeChoice::Json,
-        _ if args.print || !streams.stdin_is_terminal || !streams.stdout_is_terminal => ModeChoice::Print,
+        _ if args.print || !streams.stdin_is_terminal || !streams.stdout_is_terminal => {
+            ModeChoice::Print
+        }
         _ => ModeChoice::Interactive,
     }
 }
@@ -43,9 +45,18 @@ pub(crate) fn choose(args: &Args, streams: Streams) -> ModeChoice {
 mod tests {
     use super::{ModeChoice, Streams, choose};
 
-    const TERMINAL: Streams = Streams { stdin_is_terminal: true, stdout_is_terminal: true };
-    const PIPED_IN: Streams = Streams { stdin_is_terminal: false, stdout_is_terminal: true };
-    const PIPED_OUT: Streams = Streams { stdin_is_terminal: true, stdout_is_terminal: false };
+    const TERMINAL: Streams = Streams {
+        stdin_is_terminal: true,
+        stdout_is_terminal: true,
+    };
+    const PIPED_IN: Streams = Streams {
+        stdin_is_terminal: false,
+        stdout_is_terminal: true,
+    };
+    const PIPED_OUT: Streams = Streams {
+        stdin_is_terminal: true,
+        stdout_is_terminal: false,
+    };
 
     fn mode(words: &[&str], streams: Streams) -> ModeChoice {
         choose(&crate::flags::parse(words).expect("parses"), streams)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use pier_modes::print::{Format, PrintOptions};
 use pier_modes::setup::{
-    Boot, ExtensionFlags, FlagOutcome, GivenFlag, ModelChoice, ResourceChoice, SessionChoice, StartOptions,
-    ToolChoice,
+    Boot, ExtensionFlags, FlagOutcome, GivenFlag, ModelChoice, ResourceChoice, SessionChoice,
+    StartOptions, ToolChoice,
 };
 use pier_modes::{Dialect, Isolates, OutputQueue, ProtocolStdout};
 
@@ -18,11 +18,18 @@ use crate::mode::ModeChoice;
 ///
 /// # Errors
 /// When the process cannot be set up: streams, threads, signals.
-pub(crate) async fn run(args: Args, environment: Environment, mode: ModeChoice, isolates: Isolates) -> anyhow::Result<i32> {
+pub(crate) async fn run(
+    args: Args,
+    environment: Environment,
+    mode: ModeChoice,
+    isolates: Isolates,
+) -> anyhow::Result<i32> {
     if let Some(search) = args.model.list.clone() {
         let flags = extension_flags(args.clone());
         let boot = Boot::new(options(args, environment), flags, Arc::new(isolates));
-        let Some(table) = pier_modes::listing::models(boot, search.as_deref()).await else { return Ok(1) };
+        let Some(table) = pier_modes::listing::models(boot, search.as_deref()).await else {
+            return Ok(1);
+        };
         pier_modes::print_plain(&table)?;
         return Ok(0);
     }
@@ -36,19 +43,47 @@ pub(crate) async fn run(args: Args, environment: Environment, mode: ModeChoice, 
     let code = match mode {
         ModeChoice::Rpc => pier_modes::rpc::run(boot, output, dialect).await?,
         ModeChoice::Json => {
-            pier_modes::print::run(boot, output, PrintOptions { format: Format::Json, files, read_stdin, dialect }).await?
+            pier_modes::print::run(
+                boot,
+                output,
+                PrintOptions {
+                    format: Format::Json,
+                    files,
+                    read_stdin,
+                    dialect,
+                },
+            )
+            .await?
         }
         ModeChoice::Print | ModeChoice::Interactive => {
-            pier_modes::print::run(boot, output, PrintOptions { format: Format::Text, files, read_stdin, dialect }).await?
+            pier_modes::print::run(
+                boot,
+                output,
+                PrintOptions {
+                    format: Format::Text,
+                    files,
+                    read_stdin,
+                    dialect,
+                },
+            )
+            .await?
         }
     };
     Ok(code)
 }
 
 /// Writes a session as a page; returns where it is.
-pub(crate) fn export(export: &ExportArgs, environment: &Environment) -> anyhow::Result<std::path::PathBuf> {
-    pier_modes::export::session(&export.input, export.output.as_deref(), &environment.cwd, &environment.agent_dir)
-        .map_err(anyhow::Error::msg)
+pub(crate) fn export(
+    export: &ExportArgs,
+    environment: &Environment,
+) -> anyhow::Result<std::path::PathBuf> {
+    pier_modes::export::session(
+        &export.input,
+        export.output.as_deref(),
+        &environment.cwd,
+        &environment.agent_dir,
+    )
+    .map_err(anyhow::Error::msg)
 }
 
 /// Sends logs to standard error. `PIER_LOG` takes the usual filter syntax.
@@ -56,7 +91,11 @@ pub(crate) fn log_to_stderr(verbose: bool) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("PIER_LOG")
         .unwrap_or_else(|_| EnvFilter::new(if verbose { "info,pier=debug" } else { "error" }));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(true).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(true)
+        .init();
 }
 
 fn dialect(args: &Args, environment: &Environment) -> anyhow::Result<Dialect> {
@@ -65,7 +104,10 @@ fn dialect(args: &Args, environment: &Environment) -> anyhow::Result<Dialect> {
     }
     match &environment.dialect {
         Some(word) => Dialect::parse(word).with_context(|| {
-            format!("{}: invalid dialect \"{word}\". Valid values: pi, xcsh, omp, union", pier_modes::DIALECT_VARIABLE)
+            format!(
+                "{}: invalid dialect \"{word}\". Valid values: pi, xcsh, omp, union",
+                pier_modes::DIALECT_VARIABLE
+            )
         }),
         None => Ok(Dialect::for_program(&environment.program)),
     }
@@ -102,7 +144,12 @@ fn options(args: Args, environment: Environment) -> StartOptions {
             no_builtin: args.tools.no_builtin,
         },
         resources: ResourceChoice {
-            extensions: args.resources.extensions,
+            extensions: args
+                .resources
+                .extensions
+                .into_iter()
+                .chain(args.resources.plugin_dirs)
+                .collect(),
             no_extensions: args.resources.no_extensions,
             skills: args.resources.skills,
             no_skills: args.resources.no_skills,
@@ -142,6 +189,10 @@ fn extension_flags(args: Args) -> ExtensionFlags {
                 },
             })
             .collect();
-        Ok(FlagOutcome { given, messages: resolved.messages, warnings: resolved.warnings })
+        Ok(FlagOutcome {
+            given,
+            messages: resolved.messages,
+            warnings: resolved.warnings,
+        })
     })
 }

@@ -45,7 +45,10 @@ pub(crate) fn extension_error(report: &pier_protocol::extension::ExtensionErrorR
         path => format!("{path}, {}", report.event),
     };
     let reason = with_place(&report.error, report.location.as_ref());
-    self::report(Severity::Info, &format!("Extension error ({what}): {reason}"));
+    self::report(
+        Severity::Info,
+        &format!("Extension error ({what}): {reason}"),
+    );
 }
 
 /// The place of a failure as people write it, with the text.
@@ -67,7 +70,11 @@ mod tests {
 
     #[test]
     fn a_place_is_appended_when_known() {
-        let place = SourceLocation { file: "/a.ts".into(), line: 3, column: 7 };
+        let place = SourceLocation {
+            file: "/a.ts".into(),
+            line: 3,
+            column: 7,
+        };
         assert_eq!(with_place("boom", Some(&place)), "boom (/a.ts:3:7)");
         assert_eq!(with_place("boom", None), "boom");
     }

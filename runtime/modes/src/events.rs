@@ -145,6 +145,9 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!stalled.is_finished());
         events.close();
-        tokio::time::timeout(Duration::from_secs(5), stalled).await.expect("released").expect("no panic");
+        tokio::time::timeout(Duration::from_secs(5), stalled)
+            .await
+            .expect("released")
+            .expect("no panic");
     }
 }

@@ -42,7 +42,11 @@ pub(crate) trait Extensions: Send + Sync {
     }
 
     /// Loads everything anew between two sessions.
-    async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String>;
+    async fn reload(
+        &self,
+        ended: ShutdownReason,
+        starting: SessionStartReason,
+    ) -> Result<(), String>;
 
     /// Ends all isolates, within the bridge's own bounds.
     async fn dispose(&self);
@@ -59,7 +63,11 @@ impl Extensions for NoExtensions {
         Vec::new()
     }
 
-    async fn reload(&self, _ended: ShutdownReason, _starting: SessionStartReason) -> Result<(), String> {
+    async fn reload(
+        &self,
+        _ended: ShutdownReason,
+        _starting: SessionStartReason,
+    ) -> Result<(), String> {
         Ok(())
     }
 

@@ -61,7 +61,11 @@ impl HostActions for ModeHost {
         diagnostics::warning(message);
     }
 
-    async fn reload_runtime(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String> {
+    async fn reload_runtime(
+        &self,
+        ended: ShutdownReason,
+        starting: SessionStartReason,
+    ) -> Result<(), String> {
         (self.leave_session)();
         match self.extensions.get() {
             Some(extensions) => extensions.reload(ended, starting).await,

@@ -21,8 +21,14 @@ impl Isolates {
     pub fn start(cache_dir: Option<PathBuf>, warm: usize) -> std::io::Result<(Runtime, Self)> {
         // A runtime without threads, because making the real one starts its workers.
         let threadless = Builder::new_current_thread().build()?;
-        drop(Engine::init(EngineOptions::default(), threadless.handle().clone()));
-        let runtime = Builder::new_multi_thread().enable_all().thread_name("pier-worker").build()?;
+        drop(Engine::init(
+            EngineOptions::default(),
+            threadless.handle().clone(),
+        ));
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("pier-worker")
+            .build()?;
         let engine = Engine::init(EngineOptions { cache_dir }, runtime.handle().clone());
         engine.warm_up(warm);
         Ok((runtime, Self(EngineFactory::new(Arc::new(engine)))))

@@ -18,6 +18,6 @@ pub mod rpc;
 pub mod setup;
 mod signals;
 
-pub use isolates::Isolates;
 pub use dialect::{DIALECT_VARIABLE, Dialect};
+pub use isolates::Isolates;
 pub use output::{OutputClosed, OutputQueue, ProtocolStdout, print_plain};

@@ -18,7 +18,15 @@ const CLEANUP_LIMIT: Duration = Duration::from_millis(1500);
 /// failed; the reason was said on standard error.
 pub async fn models(boot: Boot, search: Option<&str>) -> Option<String> {
     let host = ModeHost::new(|report| diagnostics::extension_error(&report), || {});
-    let started = match boot.start(Surroundings { mode: Mode::Print, host, ui: None, ui_profile: serde_json::Value::Null }).await {
+    let started = match boot
+        .start(Surroundings {
+            mode: Mode::Print,
+            host,
+            ui: None,
+            ui_profile: serde_json::Value::Null,
+        })
+        .await
+    {
         Ok(started) => started,
         Err(error) => {
             diagnostics::error(&error.to_string());
@@ -35,7 +43,10 @@ fn table(models: &[Arc<Model>], search: Option<&str>) -> String {
     let search = search.unwrap_or_default().to_lowercase();
     let rows: Vec<[String; 5]> = models
         .iter()
-        .filter(|model| model.key().to_lowercase().contains(&search) || model.name.to_lowercase().contains(&search))
+        .filter(|model| {
+            model.key().to_lowercase().contains(&search)
+                || model.name.to_lowercase().contains(&search)
+        })
         .map(|model| {
             [
                 model.provider.clone(),
@@ -51,7 +62,12 @@ fn table(models: &[Arc<Model>], search: Option<&str>) -> String {
     }
     let head = ["provider", "model", "context", "max-out", "thinking"].map(str::to_owned);
     let all: Vec<_> = std::iter::once(&head).chain(&rows).collect();
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        all.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths = [width(0), width(1), width(2), width(3)];
     let mut text = String::new();
     for row in all {
@@ -84,13 +100,21 @@ mod tests {
     #[test]
     fn models_are_listed_in_columns_and_can_be_searched() {
         let model = |provider: &str, id: &str, context_window| {
-            Arc::new(Model { provider: provider.into(), id: id.into(), context_window, ..Model::default() })
+            Arc::new(Model {
+                provider: provider.into(),
+                id: id.into(),
+                context_window,
+                ..Model::default()
+            })
         };
         let models = [model("long-provider", "m", 200_000), model("p", "other", 0)];
         let text = table(&models, None);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(lines[1].contains("200K") && lines[2].contains(" - "), "{text}");
+        assert!(
+            lines[1].contains("200K") && lines[2].contains(" - "),
+            "{text}"
+        );
         assert_eq!(table(&models, Some("OTHER")).lines().count(), 2);
         assert_eq!(table(&models, Some("zzz")), "No models match.\n");
     }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 /// The person's home directory.
 pub(crate) fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+    std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from)
 }
 
 /// `~` expanded, relative to `base`.

@@ -58,7 +58,9 @@ impl Args {
         let mut unknown = Vec::new();
         let mut takes_word = vec![false; self.unknown.len()];
         for (index, flag) in self.unknown.iter().enumerate() {
-            let known = registered.iter().find(|registered| registered.name == flag.name);
+            let known = registered
+                .iter()
+                .find(|registered| registered.name == flag.name);
             match (known, ACCEPTED.iter().find(|(name, _)| *name == flag.name)) {
                 (Some(known), _) => {
                     let (value, took) = self.value(index, flag, known.kind)?;
@@ -67,7 +69,9 @@ impl Args {
                 }
                 (None, Some((name, with_value))) => {
                     takes_word[index] = *with_value && flag.inline.is_none();
-                    resolved.warnings.push(format!("--{name} has no effect here"));
+                    resolved
+                        .warnings
+                        .push(format!("--{name} has no effect here"));
                 }
                 (None, None) => unknown.push(format!("--{}", flag.name)),
             }
@@ -126,10 +130,16 @@ mod tests {
 
     use super::{ExtensionFlagType, RegisteredFlag, Resolved};
 
-    fn resolve(words: &[&str], registered: &[(&str, ExtensionFlagType)]) -> Result<Resolved, String> {
+    fn resolve(
+        words: &[&str],
+        registered: &[(&str, ExtensionFlagType)],
+    ) -> Result<Resolved, String> {
         let registered: Vec<_> = registered
             .iter()
-            .map(|(name, kind)| RegisteredFlag { name: (*name).into(), kind: *kind })
+            .map(|(name, kind)| RegisteredFlag {
+                name: (*name).into(),
+                kind: *kind,
+            })
             .collect();
         super::super::parse(words.iter().map(|word| (*word).to_owned()))
             .expect("parses")
@@ -138,7 +148,11 @@ mod tests {
 
     #[test]
     fn a_boolean_flag_leaves_the_next_word_a_message() {
-        let resolved = resolve(&["--plan", "do it"], &[("plan", ExtensionFlagType::Boolean)]).expect("known");
+        let resolved = resolve(
+            &["--plan", "do it"],
+            &[("plan", ExtensionFlagType::Boolean)],
+        )
+        .expect("known");
         assert_eq!(resolved.values["plan"], json!(true));
         assert_eq!(resolved.messages, ["do it"]);
     }
@@ -147,9 +161,15 @@ mod tests {
     fn a_string_flag_takes_the_next_word_or_what_follows_the_equals_sign() {
         let kinds = [("who", ExtensionFlagType::String)];
         let spaced = resolve(&["--who", "me", "hi"], &kinds).expect("known");
-        assert_eq!((&spaced.values["who"], spaced.messages.as_slice()), (&json!("me"), &["hi".to_owned()][..]));
+        assert_eq!(
+            (&spaced.values["who"], spaced.messages.as_slice()),
+            (&json!("me"), &["hi".to_owned()][..])
+        );
         let inline = resolve(&["--who=-me", "hi"], &kinds).expect("known");
-        assert_eq!((&inline.values["who"], inline.messages.as_slice()), (&json!("-me"), &["hi".to_owned()][..]));
+        assert_eq!(
+            (&inline.values["who"], inline.messages.as_slice()),
+            (&json!("-me"), &["hi".to_owned()][..])
+        );
         assert_eq!(
             resolve(&["--who", "--", "hi"], &kinds),
             Err("Extension flag \"--who\" requires a value".into())
@@ -159,14 +179,20 @@ mod tests {
     #[test]
     fn a_boolean_flag_can_be_switched_off_with_an_equals_sign() {
         let kinds = [("plan", ExtensionFlagType::Boolean)];
-        assert_eq!(resolve(&["--plan=false"], &kinds).expect("known").values["plan"], json!(false));
+        assert_eq!(
+            resolve(&["--plan=false"], &kinds).expect("known").values["plan"],
+            json!(false)
+        );
         assert!(resolve(&["--plan=maybe"], &kinds).is_err());
     }
 
     #[test]
     fn flags_nobody_knows_are_all_named() {
         assert_eq!(resolve(&["--a"], &[]), Err("Unknown option: --a".into()));
-        assert_eq!(resolve(&["--a", "--b=1"], &[]), Err("Unknown options: --a, --b".into()));
+        assert_eq!(
+            resolve(&["--a", "--b=1"], &[]),
+            Err("Unknown options: --a, --b".into())
+        );
     }
 
     #[test]

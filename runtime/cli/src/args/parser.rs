@@ -11,7 +11,10 @@ use crate::flags::{self, Flag, Takes};
 /// # Errors
 /// A sentence that names the flag.
 pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Args, String> {
-    let mut parser = Parser { args: Args::default(), rest: words.into_iter().collect() };
+    let mut parser = Parser {
+        args: Args::default(),
+        rest: words.into_iter().collect(),
+    };
     while let Some(word) = parser.rest.pop_front() {
         if word == "--" {
             parser.only_words();
@@ -76,7 +79,9 @@ impl Parser {
         let mut values: Vec<String> = inline.into_iter().collect();
         let has_inline = !values.is_empty();
         match flag.takes() {
-            Takes::Nothing if has_inline => return Err(format!("--{} takes no value", flag.long())),
+            Takes::Nothing if has_inline => {
+                return Err(format!("--{} takes no value", flag.long()));
+            }
             Takes::Nothing => {}
             Takes::One(_) | Takes::OneElse(..) if has_inline => {}
             Takes::One(label) => match self.rest.pop_front() {
@@ -112,13 +117,21 @@ impl Parser {
 
     /// The next word unless it is a flag or a file.
     fn next_unless_marked(&mut self) -> Option<String> {
-        self.rest.pop_front_if(|word| !word.starts_with('-') && !word.starts_with('@'))
+        self.rest
+            .pop_front_if(|word| !word.starts_with('-') && !word.starts_with('@'))
     }
 
     fn keep_for_extensions(&mut self, name: &str, inline: Option<String>) {
         let flag = self.args.unknown.len();
-        let candidate = if inline.is_none() { self.next_unless_marked() } else { None };
-        self.args.unknown.push(UnknownFlag { name: name.to_owned(), inline });
+        let candidate = if inline.is_none() {
+            self.next_unless_marked()
+        } else {
+            None
+        };
+        self.args.unknown.push(UnknownFlag {
+            name: name.to_owned(),
+            inline,
+        });
         if let Some(text) = candidate {
             self.args.words.push(Word::Candidate { flag, text });
         }
@@ -133,9 +146,12 @@ fn check_combinations(args: &Args) -> Result<(), String> {
         ("--resume", session.resume),
     ];
     let conflict = |flag: &str, others: &[(&str, bool)]| {
-        others.iter().find(|(_, given)| *given).map_or(Ok(()), |(other, _)| {
-            Err(format!("{flag} cannot be combined with {other}"))
-        })
+        others
+            .iter()
+            .find(|(_, given)| *given)
+            .map_or(Ok(()), |(other, _)| {
+                Err(format!("{flag} cannot be combined with {other}"))
+            })
     };
     if session.fork.is_some() {
         conflict("--fork", &opens)?;
@@ -177,7 +193,10 @@ mod tests {
     fn print_swallows_the_next_word_but_no_flag_and_no_file() {
         assert_eq!(messages(&parse(&["-p", "one", "two"])), ["one", "two"]);
         let args = parse(&["-p", "--model", "x", "msg"]);
-        assert_eq!((messages(&args), args.model.pattern.as_deref()), (vec!["msg"], Some("x")));
+        assert_eq!(
+            (messages(&args), args.model.pattern.as_deref()),
+            (vec!["msg"], Some("x"))
+        );
         assert_eq!(parse(&["-p", "@f"]).files, ["f"]);
         assert_eq!(messages(&parse(&["-p", "---x"])), ["---x"]);
     }
@@ -209,7 +228,10 @@ mod tests {
 
     #[test]
     fn own_flags_accept_an_equals_sign_too() {
-        assert_eq!(parse(&["--model=a=b"]).model.pattern.as_deref(), Some("a=b"));
+        assert_eq!(
+            parse(&["--model=a=b"]).model.pattern.as_deref(),
+            Some("a=b")
+        );
         assert_eq!(error(&["--no-tools=1"]), "--no-tools takes no value");
     }
 
@@ -218,16 +240,31 @@ mod tests {
         let args = parse(&["--plan", "go", "--x=1", "--y", "-e", "ext.ts"]);
         let names: Vec<_> = args.unknown.iter().map(|flag| flag.name.as_str()).collect();
         assert_eq!(names, ["plan", "x", "y"]);
-        assert_eq!(args.words, [Word::Candidate { flag: 0, text: "go".into() }]);
+        assert_eq!(
+            args.words,
+            [Word::Candidate {
+                flag: 0,
+                text: "go".into()
+            }]
+        );
         assert_eq!(args.unknown[1].inline.as_deref(), Some("1"));
         assert_eq!(args.resources.extensions, ["ext.ts"]);
     }
 
     #[test]
     fn flags_that_contradict_each_other_are_refused() {
-        assert_eq!(error(&["--fork", "a", "-c"]), "--fork cannot be combined with --continue");
-        assert_eq!(error(&["--fork", "a", "--no-session"]), "--fork cannot be combined with --no-session");
-        assert_eq!(error(&["--session-id", "a", "-r"]), "--session-id cannot be combined with --resume");
+        assert_eq!(
+            error(&["--fork", "a", "-c"]),
+            "--fork cannot be combined with --continue"
+        );
+        assert_eq!(
+            error(&["--fork", "a", "--no-session"]),
+            "--fork cannot be combined with --no-session"
+        );
+        assert_eq!(
+            error(&["--session-id", "a", "-r"]),
+            "--session-id cannot be combined with --resume"
+        );
         assert!(error(&["--provider", "p"]).starts_with("--provider requires --model"));
     }
 }

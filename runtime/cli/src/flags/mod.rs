@@ -161,7 +161,12 @@ pub(crate) fn by_short(short: &str) -> Option<&'static dyn Flag> {
 
 /// Splits a comma-separated list; blanks around items do not count.
 fn list(value: &str) -> Vec<String> {
-    value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// First value of a flag that always has one.
@@ -195,8 +200,16 @@ mod tests {
     fn every_flag_is_documented_for_users() {
         let page = include_str!("../../../../docs/cli.md");
         for flag in ALL {
-            assert!(flag.doc().trim().len() > 10, "--{} has no help text", flag.long());
-            assert!(page.contains(&format!("`--{}", flag.long())), "docs/cli.md lacks --{}", flag.long());
+            assert!(
+                flag.doc().trim().len() > 10,
+                "--{} has no help text",
+                flag.long()
+            );
+            assert!(
+                page.contains(&format!("`--{}", flag.long())),
+                "docs/cli.md lacks --{}",
+                flag.long()
+            );
         }
     }
 
@@ -209,7 +222,9 @@ mod tests {
                 ("mode", _) => words.push("json".into()),
                 ("rpc-dialect", _) => words.push("omp".into()),
                 ("provider", _) => words.extend(["p", "--model", "m"].map(str::to_owned)),
-                (_, Takes::One(_) | Takes::OneElse(..) | Takes::OneAndOptional(..)) => words.push("value".into()),
+                (_, Takes::One(_) | Takes::OneElse(..) | Takes::OneAndOptional(..)) => {
+                    words.push("value".into())
+                }
                 _ => {}
             }
             let words: Vec<_> = words.iter().map(String::as_str).collect();

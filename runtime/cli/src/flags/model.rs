@@ -50,7 +50,9 @@ mod tests {
 
     #[test]
     fn model_and_provider_are_kept_apart() {
-        let args = parse(&["--provider", "p", "--model", "m:high", "--thinking", "low"]).expect("parses").model;
+        let args = parse(&["--provider", "p", "--model", "m:high", "--thinking", "low"])
+            .expect("parses")
+            .model;
         assert_eq!(args.provider.as_deref(), Some("p"));
         assert_eq!(args.pattern.as_deref(), Some("m:high"));
         assert_eq!(args.thinking.as_deref(), Some("low"));
@@ -58,19 +60,37 @@ mod tests {
 
     #[test]
     fn models_split_at_commas_and_add_up() {
-        assert_eq!(parse(&["--models", "a, b,,c", "--models", "d"]).expect("parses").model.scope, ["a", "b", "c", "d"]);
+        assert_eq!(
+            parse(&["--models", "a, b,,c", "--models", "d"])
+                .expect("parses")
+                .model
+                .scope,
+            ["a", "b", "c", "d"]
+        );
     }
 
     #[test]
     fn api_key_and_script_take_anything() {
         let args = parse(&["--api-key", "-k", "--script", "-s"]).expect("parses");
-        assert_eq!((args.model.api_key.as_deref(), args.script.as_deref()), (Some("-k"), Some("-s")));
+        assert_eq!(
+            (args.model.api_key.as_deref(), args.script.as_deref()),
+            (Some("-k"), Some("-s"))
+        );
     }
 
     #[test]
     fn list_models_may_search() {
-        assert_eq!(parse(&["--list-models"]).expect("parses").model.list, Some(None));
-        assert_eq!(parse(&["--list-models", "x"]).expect("parses").model.list, Some(Some("x".into())));
-        assert_eq!(parse(&["--list-models", "-p"]).expect("parses").model.list, Some(None));
+        assert_eq!(
+            parse(&["--list-models"]).expect("parses").model.list,
+            Some(None)
+        );
+        assert_eq!(
+            parse(&["--list-models", "x"]).expect("parses").model.list,
+            Some(Some("x".into()))
+        );
+        assert_eq!(
+            parse(&["--list-models", "-p"]).expect("parses").model.list,
+            Some(None)
+        );
     }
 }

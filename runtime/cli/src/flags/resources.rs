@@ -92,13 +92,17 @@ mod tests {
 
     #[test]
     fn extensions_and_hooks_are_one_list_in_order() {
-        let args = parse(&["-e", "a.ts", "--hook", "b.ts", "--extension", "c.ts"]).expect("parses").resources;
+        let args = parse(&["-e", "a.ts", "--hook", "b.ts", "--extension", "c.ts"])
+            .expect("parses")
+            .resources;
         assert_eq!(args.extensions, ["a.ts", "b.ts", "c.ts"]);
     }
 
     #[test]
     fn discovery_can_be_switched_off_kind_by_kind() {
-        let args = parse(&["-ne", "-ns", "-np", "--no-themes", "-nc", "--no-mcp"]).expect("parses").resources;
+        let args = parse(&["-ne", "-ns", "-np", "--no-themes", "-nc", "--no-mcp"])
+            .expect("parses")
+            .resources;
         assert!(args.no_extensions && args.no_skills && args.no_prompt_templates);
         assert!(args.no_themes && args.no_context_files && args.no_mcp);
     }
@@ -106,13 +110,29 @@ mod tests {
     #[test]
     fn resources_add_up() {
         let args = parse(&[
-            "--skill", "a", "--skills", "b,c", "--prompt-template", "d", "--theme", "e", "--use-theme", "dark",
-            "--plugin-dir", "f",
+            "--skill",
+            "a",
+            "--skills",
+            "b,c",
+            "--prompt-template",
+            "d",
+            "--theme",
+            "e",
+            "--use-theme",
+            "dark",
+            "--plugin-dir",
+            "f",
         ])
         .expect("parses")
         .resources;
         assert_eq!(args.skills, ["a", "b", "c"]);
-        assert_eq!((args.prompt_templates, args.themes), (vec!["d".to_owned()], vec!["e".to_owned()]));
-        assert_eq!((args.use_theme.as_deref(), args.plugin_dirs), (Some("dark"), vec!["f".to_owned()]));
+        assert_eq!(
+            (args.prompt_templates, args.themes),
+            (vec!["d".to_owned()], vec!["e".to_owned()])
+        );
+        assert_eq!(
+            (args.use_theme.as_deref(), args.plugin_dirs),
+            (Some("dark"), vec!["f".to_owned()])
+        );
     }
 }

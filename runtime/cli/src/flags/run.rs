@@ -114,7 +114,10 @@ mod tests {
 
     #[test]
     fn mode_knows_three_words() {
-        assert_eq!(parse(&["--mode", "rpc"]).expect("parses").mode, Some(RequestedMode::Rpc));
+        assert_eq!(
+            parse(&["--mode", "rpc"]).expect("parses").mode,
+            Some(RequestedMode::Rpc)
+        );
         assert_eq!(
             parse(&["--mode", "RPC"]),
             Err("Invalid mode \"RPC\". Valid values: text, json, rpc".into())
@@ -124,7 +127,9 @@ mod tests {
     #[test]
     fn rpc_dialect_knows_four_words() {
         assert_eq!(
-            parse(&["--rpc-dialect", "xcsh"]).expect("parses").rpc_dialect,
+            parse(&["--rpc-dialect", "xcsh"])
+                .expect("parses")
+                .rpc_dialect,
             Some(pier_modes::Dialect::Xcsh)
         );
         assert!(parse(&["--rpc-dialect", "x"]).is_err());
@@ -132,8 +137,15 @@ mod tests {
 
     #[test]
     fn prompts_replace_and_append() {
-        let args = parse(&["--system-prompt", "a", "--append-system-prompt", "b", "--append-system-prompt", "c"])
-            .expect("parses");
+        let args = parse(&[
+            "--system-prompt",
+            "a",
+            "--append-system-prompt",
+            "b",
+            "--append-system-prompt",
+            "c",
+        ])
+        .expect("parses");
         assert_eq!(args.system_prompt.as_deref(), Some("a"));
         assert_eq!(args.append_system_prompt, ["b", "c"]);
     }
@@ -141,12 +153,16 @@ mod tests {
     #[test]
     fn the_last_word_about_trust_counts() {
         assert_eq!(parse(&["-a", "-na"]).expect("parses").trust, Some(false));
-        assert_eq!(parse(&["-na", "--approve"]).expect("parses").trust, Some(true));
+        assert_eq!(
+            parse(&["-na", "--approve"]).expect("parses").trust,
+            Some(true)
+        );
     }
 
     #[test]
     fn switches_switch() {
-        let args = parse(&["--offline", "--verbose", "-h", "-v", "--tui-mode", "x"]).expect("parses");
+        let args =
+            parse(&["--offline", "--verbose", "-h", "-v", "--tui-mode", "x"]).expect("parses");
         assert!(args.offline && args.verbose && args.help && args.version);
         assert_eq!(args.tui_mode.as_deref(), Some("x"));
     }
@@ -155,7 +171,10 @@ mod tests {
     fn export_takes_one_or_two_words() {
         let export = |words: &[&str]| parse(words).expect("parses").export.expect("export");
         assert_eq!(export(&["--export", "in"]).output, None);
-        assert_eq!(export(&["--export", "in", "out"]).output.as_deref(), Some("out"));
+        assert_eq!(
+            export(&["--export", "in", "out"]).output.as_deref(),
+            Some("out")
+        );
         assert!(parse(&["--export", "-p"]).is_err());
     }
 }

@@ -83,16 +83,28 @@ mod tests {
 
     #[test]
     fn places_and_ids_are_kept() {
-        let args = parse(&["--session-id", "i", "--session-dir", "d", "-n", "title"]).expect("parses").session;
+        let args = parse(&["--session-id", "i", "--session-dir", "d", "-n", "title"])
+            .expect("parses")
+            .session;
         assert_eq!(args.id.as_deref(), Some("i"));
         assert_eq!(args.dir.as_deref(), Some("d"));
         assert_eq!(args.name.as_deref(), Some("title"));
-        assert_eq!(parse(&["--fork", "f"]).expect("parses").session.fork.as_deref(), Some("f"));
+        assert_eq!(
+            parse(&["--fork", "f"])
+                .expect("parses")
+                .session
+                .fork
+                .as_deref(),
+            Some("f")
+        );
         assert!(parse(&["--no-session"]).expect("parses").session.in_memory);
     }
 
     #[test]
     fn a_blank_name_is_refused() {
-        assert_eq!(parse(&["--name", "  "]), Err("--name requires a non-empty value".into()));
+        assert_eq!(
+            parse(&["--name", "  "]),
+            Err("--name requires a non-empty value".into())
+        );
     }
 }

@@ -42,12 +42,17 @@ mod tests {
 
     #[test]
     fn an_empty_list_allows_nothing() {
-        assert_eq!(parse(&["--tools", ""]).expect("parses").tools.allow, Some(vec![]));
+        assert_eq!(
+            parse(&["--tools", ""]).expect("parses").tools.allow,
+            Some(vec![])
+        );
     }
 
     #[test]
     fn exclusions_add_up_and_switches_switch() {
-        let args = parse(&["-xt", "a", "--exclude-tools", "b,c", "-nt", "-nbt"]).expect("parses").tools;
+        let args = parse(&["-xt", "a", "--exclude-tools", "b,c", "-nt", "-nbt"])
+            .expect("parses")
+            .tools;
         assert_eq!(args.exclude, ["a", "b", "c"]);
         assert!(args.none && args.no_builtin);
     }

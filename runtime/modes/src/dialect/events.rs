@@ -19,14 +19,21 @@ pub(crate) fn event_lines(rules: &Rules, event: &AgentEvent) -> Vec<String> {
         return Vec::new();
     }
     let main = match event {
-        AgentEvent::MessageUpdate { usage, assistant_message_event, partial } if rules.cumulative_updates => {
-            line(&cumulative(usage, assistant_message_event, partial))
-        }
-        AgentEvent::AgentEnd { messages, will_retry } if !rules.system_messages => line(&AgentEvent::AgentEnd {
+        AgentEvent::MessageUpdate {
+            usage,
+            assistant_message_event,
+            partial,
+        } if rules.cumulative_updates => line(&cumulative(usage, assistant_message_event, partial)),
+        AgentEvent::AgentEnd {
+            messages,
+            will_retry,
+        } if !rules.system_messages => line(&AgentEvent::AgentEnd {
             messages: without_system(messages),
             will_retry: *will_retry,
         }),
-        AgentEvent::EntryAppended { entry } if !rules.system_messages && is_system_entry(entry) => return Vec::new(),
+        AgentEvent::EntryAppended { entry } if !rules.system_messages && is_system_entry(entry) => {
+            return Vec::new();
+        }
         other => line(other),
     };
     let mut lines = vec![main];
@@ -36,12 +43,19 @@ pub(crate) fn event_lines(rules: &Rules, event: &AgentEvent) -> Vec<String> {
 
 /// The messages that a dialect without system messages shows.
 pub(crate) fn without_system(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
-    messages.iter().filter(|message| !message.is_system()).cloned().collect()
+    messages
+        .iter()
+        .filter(|message| !message.is_system())
+        .cloned()
+        .collect()
 }
 
 fn is_system_entry<T: Serialize>(entry: &T) -> bool {
-    serde_json::to_value(entry)
-        .is_ok_and(|entry| entry.pointer("/message/role").is_some_and(|role| role == "system"))
+    serde_json::to_value(entry).is_ok_and(|entry| {
+        entry
+            .pointer("/message/role")
+            .is_some_and(|role| role == "system")
+    })
 }
 
 fn line<T: Serialize>(record: &T) -> String {
@@ -74,12 +88,19 @@ fn cumulative<'a>(
         r#type: "message_update",
         usage,
         message: Arc::clone(&message),
-        event: WithPartial { event, partial: message },
+        event: WithPartial {
+            event,
+            partial: message,
+        },
     }
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 enum AutoCompaction<'a> {
     AutoCompactionStart {
         reason: CompactionReason,
@@ -106,19 +127,24 @@ fn auto_compaction(form: AutoCompactionEvents, event: &AgentEvent) -> Option<Str
     };
     let record = match event {
         AgentEvent::CompactionStart { reason } if *reason != CompactionReason::Manual => {
-            AutoCompaction::AutoCompactionStart { reason: *reason, action }
-        }
-        AgentEvent::CompactionEnd { reason, result, aborted, will_retry, error_message }
-            if *reason != CompactionReason::Manual =>
-        {
-            AutoCompaction::AutoCompactionEnd {
+            AutoCompaction::AutoCompactionStart {
+                reason: *reason,
                 action,
-                result: result.as_ref(),
-                aborted: *aborted,
-                will_retry: *will_retry,
-                error_message: error_message.as_deref(),
             }
         }
+        AgentEvent::CompactionEnd {
+            reason,
+            result,
+            aborted,
+            will_retry,
+            error_message,
+        } if *reason != CompactionReason::Manual => AutoCompaction::AutoCompactionEnd {
+            action,
+            result: result.as_ref(),
+            aborted: *aborted,
+            will_retry: *will_retry,
+            error_message: error_message.as_deref(),
+        },
         _ => return None,
     };
     Some(line(&record))
@@ -128,7 +154,9 @@ fn auto_compaction(form: AutoCompactionEvents, event: &AgentEvent) -> Option<Str
 mod tests {
     use std::sync::Arc;
 
-    use pier_protocol::event::{AgentEvent, AssistantMessageEvent, CompactionReason, PartialMessage};
+    use pier_protocol::event::{
+        AgentEvent, AssistantMessageEvent, CompactionReason, PartialMessage,
+    };
     use pier_protocol::message::{AssistantMessage, Block, Message, SystemMessage, Usage};
     use serde_json::{Value, json};
 
@@ -145,7 +173,10 @@ mod tests {
     fn update(text: &str, delta: &str) -> AgentEvent {
         AgentEvent::MessageUpdate {
             usage: Usage::default(),
-            assistant_message_event: AssistantMessageEvent::TextDelta { content_index: 0, delta: delta.into() },
+            assistant_message_event: AssistantMessageEvent::TextDelta {
+                content_index: 0,
+                delta: delta.into(),
+            },
             partial: PartialMessage::new(AssistantMessage {
                 content: vec![Block::text(text)],
                 ..AssistantMessage::default()
@@ -174,7 +205,10 @@ mod tests {
             let lines = lines(dialect, &update("so far", "far"));
             assert_eq!(lines[0]["message"]["role"], "assistant");
             assert_eq!(lines[0]["message"]["content"][0]["text"], "so far");
-            assert_eq!(lines[0]["assistantMessageEvent"]["partial"], lines[0]["message"]);
+            assert_eq!(
+                lines[0]["assistantMessageEvent"]["partial"],
+                lines[0]["message"]
+            );
             assert_eq!(lines[0]["assistantMessageEvent"]["delta"], "far");
         }
     }
@@ -184,8 +218,16 @@ mod tests {
         let start = AgentEvent::MessageStart { message: system() };
         assert_eq!(lines(Dialect::Pi, &start).len(), 1);
         assert_eq!(lines(Dialect::Xcsh, &start).len(), 0);
-        let end = AgentEvent::AgentEnd { messages: vec![system()], will_retry: false };
-        assert_eq!(lines(Dialect::Union, &end)[0]["messages"].as_array().map(Vec::len), Some(1));
+        let end = AgentEvent::AgentEnd {
+            messages: vec![system()],
+            will_retry: false,
+        };
+        assert_eq!(
+            lines(Dialect::Union, &end)[0]["messages"]
+                .as_array()
+                .map(Vec::len),
+            Some(1)
+        );
         assert_eq!(lines(Dialect::Omp, &end)[0]["messages"], json!([]));
     }
 
@@ -200,7 +242,13 @@ mod tests {
             lines(Dialect::Omp, &start(CompactionReason::Overflow))[1],
             json!({"type": "auto_compaction_start", "reason": "overflow"})
         );
-        assert_eq!(lines(Dialect::Xcsh, &start(CompactionReason::Manual)).len(), 1);
-        assert_eq!(lines(Dialect::Pi, &start(CompactionReason::Threshold)).len(), 1);
+        assert_eq!(
+            lines(Dialect::Xcsh, &start(CompactionReason::Manual)).len(),
+            1
+        );
+        assert_eq!(
+            lines(Dialect::Pi, &start(CompactionReason::Threshold)).len(),
+            1
+        );
     }
 }

@@ -71,7 +71,9 @@ impl Dialect {
     /// The dialect with this name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dialect| dialect.rules().name == word)
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.rules().name == word)
     }
 
     /// The dialect that clients of a program of this name expect.

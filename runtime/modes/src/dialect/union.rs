@@ -2,4 +2,8 @@
 
 use super::{Rules, pi};
 
-pub(super) const RULES: Rules = Rules { name: "union", ready_record: true, ..pi::RULES };
+pub(super) const RULES: Rules = Rules {
+    name: "union",
+    ready_record: true,
+    ..pi::RULES
+};

@@ -48,18 +48,46 @@ pub(super) fn message(page: &mut String, message: &Message) {
             if let Some(error) = &assistant.error_message {
                 content.push_str(&pre(error));
             }
-            let class = if assistant.stop_reason.is_failure() { "assistant failed" } else { "assistant" };
-            section(page, class, &format!("Assistant, {}", assistant.model), &content);
+            let class = if assistant.stop_reason.is_failure() {
+                "assistant failed"
+            } else {
+                "assistant"
+            };
+            section(
+                page,
+                class,
+                &format!("Assistant, {}", assistant.model),
+                &content,
+            );
         }
         Message::ToolResult(result) => {
-            let class = if result.is_error { "tool failed" } else { "tool" };
-            section(page, class, &format!("Result of {}", result.tool_name), &blocks(&result.content));
+            let class = if result.is_error {
+                "tool failed"
+            } else {
+                "tool"
+            };
+            section(
+                page,
+                class,
+                &format!("Result of {}", result.tool_name),
+                &blocks(&result.content),
+            );
         }
         Message::Custom(custom) if custom.display => {
-            section(page, "custom", &custom.custom_type, &blocks(&custom.content.to_blocks()));
+            section(
+                page,
+                "custom",
+                &custom.custom_type,
+                &blocks(&custom.content.to_blocks()),
+            );
         }
         Message::BashExecution(bash) => {
-            section(page, "tool", &format!("$ {}", bash.command), &pre(&bash.output));
+            section(
+                page,
+                "tool",
+                &format!("$ {}", bash.command),
+                &pre(&bash.output),
+            );
         }
         _ => {}
     }
@@ -68,13 +96,28 @@ pub(super) fn message(page: &mut String, message: &Message) {
 pub(super) fn entry(page: &mut String, body: &EntryBody) {
     match body {
         EntryBody::Compaction(compaction) => {
-            section(page, "summary", "Earlier conversation, summarised", &pre(&compaction.summary));
+            section(
+                page,
+                "summary",
+                "Earlier conversation, summarised",
+                &pre(&compaction.summary),
+            );
         }
         EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
-            section(page, "summary", "Other branch, summarised", &pre(&branch.summary));
+            section(
+                page,
+                "summary",
+                "Other branch, summarised",
+                &pre(&branch.summary),
+            );
         }
         EntryBody::CustomMessage(custom) if custom.display => {
-            section(page, "custom", &custom.custom_type, &blocks(&custom.content.to_blocks()));
+            section(
+                page,
+                "custom",
+                &custom.custom_type,
+                &blocks(&custom.content.to_blocks()),
+            );
         }
         _ => {}
     }
@@ -82,7 +125,9 @@ pub(super) fn entry(page: &mut String, body: &EntryBody) {
 
 fn section(page: &mut String, class: &str, heading: &str, content: &str) {
     let heading = escape(heading);
-    page.push_str(&format!("<section class=\"{class}\"><h2>{heading}</h2>{content}</section>\n"));
+    page.push_str(&format!(
+        "<section class=\"{class}\"><h2>{heading}</h2>{content}</section>\n"
+    ));
 }
 
 fn pre(text: &str) -> String {
@@ -96,7 +141,10 @@ fn blocks(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Text(text) => pre(&text.text),
-        Block::Thinking(thinking) => format!("<pre class=\"thinking\">{}</pre>", escape(&thinking.thinking)),
+        Block::Thinking(thinking) => format!(
+            "<pre class=\"thinking\">{}</pre>",
+            escape(&thinking.thinking)
+        ),
         Block::Image(image) => format!(
             "<img alt=\"\" src=\"data:{};base64,{}\">",
             escape(&image.mime_type),
@@ -119,17 +167,26 @@ mod tests {
 
     #[test]
     fn nothing_of_a_session_can_act_in_the_page() {
-        assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+        assert_eq!(
+            escape("<a href='x'>&\""),
+            "&lt;a href=&#39;x&#39;&gt;&amp;&quot;"
+        );
         let mut page = String::new();
         message(
             &mut page,
             &Message::Assistant(AssistantMessage {
-                content: vec![Block::text("<script>alert(1)</script>"), Block::image("\"><script>", "image/png")],
+                content: vec![
+                    Block::text("<script>alert(1)</script>"),
+                    Block::image("\"><script>", "image/png"),
+                ],
                 model: "<m>".into(),
                 ..AssistantMessage::default()
             }),
         );
-        assert!(!page.contains("<script>") && !page.contains("<m>"), "{page}");
+        assert!(
+            !page.contains("<script>") && !page.contains("<m>"),
+            "{page}"
+        );
         let header = SessionHeader::new("<id>", "now", "/cwd");
         assert!(!document(&header, &page).contains("<id>"));
     }

@@ -16,7 +16,10 @@ pub(crate) fn target(given: Option<&str>, session_file: &Path) -> PathBuf {
     match given {
         Some(path) => crate::paths::expand(path, Path::new("")),
         None => {
-            let stem = session_file.file_stem().unwrap_or_default().to_string_lossy();
+            let stem = session_file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy();
             PathBuf::from(format!("pier-session-{stem}.html"))
         }
     }
@@ -27,7 +30,9 @@ pub(crate) fn page(header: &SessionHeader, entries: &[EntryRef]) -> Option<Strin
     let mut body = String::new();
     for entry in entries {
         match entry.message() {
-            Some(message) if !matches!(**message, Message::System(_)) => html::message(&mut body, message),
+            Some(message) if !matches!(**message, Message::System(_)) => {
+                html::message(&mut body, message)
+            }
             Some(_) => {}
             None => html::entry(&mut body, entry.body()),
         }
@@ -39,17 +44,26 @@ pub(crate) fn page(header: &SessionHeader, entries: &[EntryRef]) -> Option<Strin
 ///
 /// # Errors
 /// A sentence that names the session or the page.
-pub fn session(query: &str, output: Option<&str>, cwd: &Path, agent_dir: &Path) -> Result<PathBuf, String> {
+pub fn session(
+    query: &str,
+    output: Option<&str>,
+    cwd: &Path,
+    agent_dir: &Path,
+) -> Result<PathBuf, String> {
     let dirs = SessionDirs::new(cwd, agent_dir);
-    let found = find_session(&dirs, query, crate::paths::home().as_deref()).map_err(|error| error.to_string())?;
+    let found = find_session(&dirs, query, crate::paths::home().as_deref())
+        .map_err(|error| error.to_string())?;
     // Opening a path that does not exist would begin a session there.
     if !found.path.is_file() {
         return Err(format!("Session file not found: {}", found.path.display()));
     }
-    let session = SessionManager::open(&found.path, &SessionOptions::new(dirs)).map_err(|error| error.to_string())?;
+    let session = SessionManager::open(&found.path, &SessionOptions::new(dirs))
+        .map_err(|error| error.to_string())?;
     let path = target(output, &found.path);
-    let page = page(&session.header(), &session.get_branch(None)).ok_or("There is no message in this session")?;
-    std::fs::write(&path, page).map_err(|error| format!("Cannot write {}: {error}", path.display()))?;
+    let page = page(&session.header(), &session.get_branch(None))
+        .ok_or("There is no message in this session")?;
+    std::fs::write(&path, page)
+        .map_err(|error| format!("Cannot write {}: {error}", path.display()))?;
     Ok(path)
 }
 
@@ -61,8 +75,14 @@ mod tests {
 
     #[test]
     fn the_page_is_named_after_the_session_unless_a_name_is_given() {
-        assert_eq!(target(None, Path::new("/s/2026_abc.jsonl")), Path::new("pier-session-2026_abc.html"));
-        assert_eq!(target(Some("x/page.html"), Path::new("/s/a.jsonl")), Path::new("x/page.html"));
+        assert_eq!(
+            target(None, Path::new("/s/2026_abc.jsonl")),
+            Path::new("pier-session-2026_abc.html")
+        );
+        assert_eq!(
+            target(Some("x/page.html"), Path::new("/s/a.jsonl")),
+            Path::new("x/page.html")
+        );
     }
 
     #[test]
@@ -75,9 +95,18 @@ mod tests {
         ];
         std::fs::write(&file, lines.join("\n") + "\n").expect("write");
         let page = dir.path().join("page.html");
-        let written = session(file.to_str().expect("text"), page.to_str(), dir.path(), dir.path()).expect("exports");
+        let written = session(
+            file.to_str().expect("text"),
+            page.to_str(),
+            dir.path(),
+            dir.path(),
+        )
+        .expect("exports");
         let text = std::fs::read_to_string(written).expect("read");
-        assert!(text.contains("a &lt; b") && text.contains("Session abc"), "{text}");
+        assert!(
+            text.contains("a &lt; b") && text.contains("Session abc"),
+            "{text}"
+        );
         assert!(session("/nowhere/x.jsonl", None, dir.path(), dir.path()).is_err());
     }
 }

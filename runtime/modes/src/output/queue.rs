@@ -50,7 +50,10 @@ pub struct OutputLimits {
 
 impl Default for OutputLimits {
     fn default() -> Self {
-        Self { high_water: 256 * 1024, hard: 64 * 1024 * 1024 }
+        Self {
+            high_water: 256 * 1024,
+            hard: 64 * 1024 * 1024,
+        }
     }
 }
 
@@ -132,7 +135,10 @@ impl OutputQueue {
     pub fn try_push(&self, line: String) -> Result<(), PushError> {
         let queued = self.shared.state.lock().queued;
         if queued > self.shared.limits.hard {
-            return Err(PushError::Full { queued, limit: self.shared.limits.hard });
+            return Err(PushError::Full {
+                queued,
+                limit: self.shared.limits.hard,
+            });
         }
         Ok(self.push(line)?)
     }
@@ -156,7 +162,10 @@ impl OutputQueue {
 
     /// Waits until every accepted line was written, at most `limit`. Returns whether it was.
     pub async fn flush(&self, limit: Duration) -> bool {
-        matches!(tokio::time::timeout(limit, self.wait_below(0)).await, Ok(Ok(())))
+        matches!(
+            tokio::time::timeout(limit, self.wait_below(0)).await,
+            Ok(Ok(()))
+        )
     }
 
     /// Resolves when the reader of standard output is gone; pends for ever otherwise.
@@ -206,13 +215,17 @@ fn write_loop(shared: &Shared, mut writer: impl Write) {
             state.writing = true;
             take_batch(&mut state)
         };
-        let result = writer.write_all(batch.as_bytes()).and_then(|()| writer.flush());
+        let result = writer
+            .write_all(batch.as_bytes())
+            .and_then(|()| writer.flush());
         let mut state = shared.state.lock();
         state.writing = false;
         // Counted until written: what sits in the batch still occupies memory.
         state.queued -= batch.len();
         if let Err(error) = result {
-            state.broken = Some(OutputClosed { reason: error.to_string() });
+            state.broken = Some(OutputClosed {
+                reason: error.to_string(),
+            });
             state.lines.clear();
             state.queued = 0;
             drop(state);

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use super::{OutputLimits, OutputQueue, PushError};
 
-const LIMITS: OutputLimits = OutputLimits { high_water: 1024, hard: 4096 };
+const LIMITS: OutputLimits = OutputLimits {
+    high_water: 1024,
+    hard: 4096,
+};
 
 struct Closed;
 
@@ -68,7 +71,10 @@ async fn lines_keep_their_order_across_producers_that_wait_and_that_do_not() {
     queue.finish();
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("read");
-    let numbers: Vec<usize> = text.lines().map(|line| line.parse().expect("number")).collect();
+    let numbers: Vec<usize> = text
+        .lines()
+        .map(|line| line.parse().expect("number"))
+        .collect();
     assert_eq!(numbers, (0..50).collect::<Vec<_>>());
 }
 
@@ -78,14 +84,21 @@ async fn a_producer_that_cannot_wait_is_refused_above_the_hard_limit() {
     let queue = OutputQueue::with_limits(writer, LIMITS).expect("thread");
     queue.push("y".repeat(200_000)).expect("open");
     let refused = queue.try_push("small".to_owned());
-    assert!(matches!(refused, Err(PushError::Full { limit: 4096, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(PushError::Full { limit: 4096, .. })),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_closed_reader_is_reported_to_waiters_and_later_producers() {
     let queue = OutputQueue::with_limits(Closed, LIMITS).expect("thread");
-    queue.push("first".to_owned()).expect("accepted before the failure is known");
-    tokio::time::timeout(Duration::from_secs(5), queue.broken()).await.expect("noticed");
+    queue
+        .push("first".to_owned())
+        .expect("accepted before the failure is known");
+    tokio::time::timeout(Duration::from_secs(5), queue.broken())
+        .await
+        .expect("noticed");
     assert!(queue.push("second".to_owned()).is_err());
     assert!(!queue.flush(Duration::from_secs(1)).await);
 }

@@ -28,7 +28,9 @@ impl ProtocolStdout {
         io::stdout().flush()?;
         let private: OwnedFd = io::stdout().as_fd().try_clone_to_owned()?;
         rustix::stdio::dup2_stdout(io::stderr().as_fd())?;
-        Ok(Self { file: private.into() })
+        Ok(Self {
+            file: private.into(),
+        })
     }
 }
 

@@ -19,7 +19,12 @@ impl Answer {
         };
         let failed = |standard: &str| Self {
             text: String::new(),
-            complaint: Some(message.error_message.clone().unwrap_or_else(|| standard.to_owned())),
+            complaint: Some(
+                message
+                    .error_message
+                    .clone()
+                    .unwrap_or_else(|| standard.to_owned()),
+            ),
         };
         match message.stop_reason {
             StopReason::Error => failed("Request error"),
@@ -47,7 +52,11 @@ mod tests {
 
     fn answer(stop_reason: StopReason, error_message: Option<&str>) -> Answer {
         Answer::of(Some(&Message::Assistant(AssistantMessage {
-            content: vec![Block::text("one"), Block::Thinking(Default::default()), Block::text("two")],
+            content: vec![
+                Block::text("one"),
+                Block::Thinking(Default::default()),
+                Block::text("two"),
+            ],
             stop_reason,
             error_message: error_message.map(str::to_owned),
             ..AssistantMessage::default()
@@ -56,13 +65,27 @@ mod tests {
 
     #[test]
     fn text_blocks_are_printed_one_a_line() {
-        assert_eq!(answer(StopReason::Stop, None), Answer { text: "one\ntwo\n".into(), complaint: None });
+        assert_eq!(
+            answer(StopReason::Stop, None),
+            Answer {
+                text: "one\ntwo\n".into(),
+                complaint: None
+            }
+        );
     }
 
     #[test]
     fn a_failed_answer_prints_no_partial_text() {
-        assert_eq!(answer(StopReason::Error, Some("bad key")).complaint.as_deref(), Some("bad key"));
-        assert_eq!(answer(StopReason::Aborted, None).complaint.as_deref(), Some("Request aborted"));
+        assert_eq!(
+            answer(StopReason::Error, Some("bad key"))
+                .complaint
+                .as_deref(),
+            Some("bad key")
+        );
+        assert_eq!(
+            answer(StopReason::Aborted, None).complaint.as_deref(),
+            Some("Request aborted")
+        );
         assert!(answer(StopReason::Error, None).text.is_empty());
     }
 
@@ -70,12 +93,18 @@ mod tests {
     fn a_cut_answer_is_printed_with_a_complaint() {
         let cut = answer(StopReason::Length, None);
         assert_eq!(cut.text, "one\ntwo\n");
-        assert!(cut.complaint.is_some_and(|complaint| complaint.contains("truncated")));
+        assert!(
+            cut.complaint
+                .is_some_and(|complaint| complaint.contains("truncated"))
+        );
     }
 
     #[test]
     fn any_other_last_message_prints_nothing() {
         assert_eq!(Answer::of(None), Answer::default());
-        assert_eq!(Answer::of(Some(&Message::ToolResult(ToolResultMessage::default()))), Answer::default());
+        assert_eq!(
+            Answer::of(Some(&Message::ToolResult(ToolResultMessage::default()))),
+            Answer::default()
+        );
     }
 }

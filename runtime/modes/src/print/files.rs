@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::paths::expand;
 use base64::Engine as _;
 use pier_protocol::block::ImageBlock;
-use crate::paths::expand;
 use unicode_normalization::UnicodeNormalization;
 
 /// Largest image file that is attached, in bytes; no model takes more.
@@ -48,8 +48,10 @@ pub(crate) fn read_all(paths: &[String], cwd: &Path) -> Result<Attachments, File
 }
 
 fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentError> {
-    let bytes = std::fs::read(path)
-        .map_err(|source| FileArgumentError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = std::fs::read(path).map_err(|source| FileArgumentError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
     if bytes.is_empty() {
         return Ok(());
     }
@@ -62,7 +64,9 @@ fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentErr
             ));
         }
         Some(mime_type) => {
-            attachments.text.push_str(&format!("<file name=\"{name}\"></file>\n"));
+            attachments
+                .text
+                .push_str(&format!("<file name=\"{name}\"></file>\n"));
             attachments.images.push(ImageBlock {
                 data: base64::engine::general_purpose::STANDARD.encode(&bytes),
                 mime_type: mime_type.to_owned(),
@@ -72,7 +76,9 @@ fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentErr
         None => {
             let text = String::from_utf8_lossy(&bytes);
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            attachments.text.push_str(&format!("<file name=\"{name}\">\n{text}\n</file>\n"));
+            attachments
+                .text
+                .push_str(&format!("<file name=\"{name}\">\n{text}\n</file>\n"));
         }
     }
     Ok(())
@@ -84,7 +90,21 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
         _ => None,
     }
 }
@@ -101,7 +121,9 @@ fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FileArgumentError> {
 /// Forms under which file systems store a name that was typed or pasted: composed and decomposed
 /// letters, the narrow space that macOS puts before AM and PM, and its curly apostrophe.
 fn spellings(path: &str) -> Vec<String> {
-    let narrow = path.replace(" AM", "\u{202f}AM").replace(" PM", "\u{202f}PM");
+    let narrow = path
+        .replace(" AM", "\u{202f}AM")
+        .replace(" PM", "\u{202f}PM");
     let curly = path.replace('\'', "\u{2019}");
     let mut spellings = vec![path.to_owned()];
     for base in [path, &narrow, &curly] {
@@ -124,7 +146,10 @@ mod tests {
         fs::write(dir.path().join("a.txt"), "\u{feff}hello").expect("write");
         let read = read_all(&["a.txt".into()], dir.path()).expect("read");
         let name = dir.path().join("a.txt");
-        assert_eq!(read.text, format!("<file name=\"{}\">\nhello\n</file>\n", name.display()));
+        assert_eq!(
+            read.text,
+            format!("<file name=\"{}\">\nhello\n</file>\n", name.display())
+        );
         assert!(read.images.is_empty());
     }
 
@@ -142,16 +167,25 @@ mod tests {
     fn an_empty_file_contributes_nothing() {
         let dir = tempfile::tempdir().expect("dir");
         fs::write(dir.path().join("empty"), "").expect("write");
-        assert_eq!(read_all(&["empty".into()], dir.path()).expect("read"), super::Attachments::default());
+        assert_eq!(
+            read_all(&["empty".into()], dir.path()).expect("read"),
+            super::Attachments::default()
+        );
     }
 
     #[test]
     fn a_missing_file_and_a_directory_are_errors_that_name_the_path() {
         let dir = tempfile::tempdir().expect("dir");
         let missing = read_all(&["nope".into()], dir.path()).expect_err("missing");
-        assert_eq!(missing.to_string(), format!("File not found: {}", dir.path().join("nope").display()));
+        assert_eq!(
+            missing.to_string(),
+            format!("File not found: {}", dir.path().join("nope").display())
+        );
         let directory = read_all(&[".".into()], dir.path()).expect_err("directory");
-        assert!(matches!(directory, FileArgumentError::Unreadable { .. }), "{directory}");
+        assert!(
+            matches!(directory, FileArgumentError::Unreadable { .. }),
+            "{directory}"
+        );
     }
 
     #[test]
@@ -159,6 +193,12 @@ mod tests {
         let dir = tempfile::tempdir().expect("dir");
         fs::write(dir.path().join("shot 9.41\u{202f}AM.txt"), "x").expect("write");
         fs::write(dir.path().join("caf\u{e9}"), "x").expect("write");
-        assert!(read_all(&["shot 9.41 AM.txt".into(), "cafe\u{301}".into()], dir.path()).is_ok());
+        assert!(
+            read_all(
+                &["shot 9.41 AM.txt".into(), "cafe\u{301}".into()],
+                dir.path()
+            )
+            .is_ok()
+        );
     }
 }

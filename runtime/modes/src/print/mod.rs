@@ -10,10 +10,10 @@ mod prompts;
 use std::io::Read;
 use std::time::Duration;
 
-use pier_agent::agent_session::{Disposition, PromptRequest};
-use pier_agent::hooks::{InputSource, SessionStartReason, ShutdownReason};
 use pier_agent::AgentSession;
+use pier_agent::agent_session::{Disposition, PromptRequest};
 use pier_agent::events::Subscription;
+use pier_agent::hooks::{InputSource, SessionStartReason, ShutdownReason};
 use pier_agent::session::SessionManager;
 use pier_bridge::Mode;
 
@@ -72,7 +72,11 @@ pub async fn run(boot: Boot, output: OutputQueue, options: PrintOptions) -> std:
             return Ok(1);
         }
     };
-    let run = Run { session: started.session, output, format: options.format };
+    let run = Run {
+        session: started.session,
+        output,
+        format: options.format,
+    };
     let subscription = run.announce(options.dialect);
     let code = tokio::select! {
         code = run.prompts(prompts) => code,
@@ -87,7 +91,10 @@ pub async fn run(boot: Boot, output: OutputQueue, options: PrintOptions) -> std:
 }
 
 /// Reads files and standard input while the session is being put together.
-async fn prepare(boot: Boot, options: &PrintOptions) -> std::io::Result<Result<(Started, Vec<Prompt>), String>> {
+async fn prepare(
+    boot: Boot,
+    options: &PrintOptions,
+) -> std::io::Result<Result<(Started, Vec<Prompt>), String>> {
     let attachments = match files::read_all(&options.files, boot.cwd()) {
         Ok(attachments) => attachments,
         Err(error) => return Ok(Err(error.to_string())),
@@ -97,13 +104,21 @@ async fn prepare(boot: Boot, options: &PrintOptions) -> std::io::Result<Result<(
         Format::Text => Mode::Print,
         Format::Json => Mode::Json,
     };
-    let booting = boot.start(Surroundings { mode, host, ui: None, ui_profile: serde_json::Value::Null });
+    let booting = boot.start(Surroundings {
+        mode,
+        host,
+        ui: None,
+        ui_profile: serde_json::Value::Null,
+    });
     let (stdin, started) = tokio::join!(read_stdin(options.read_stdin), booting);
     let stdin = stdin?;
     Ok(match started {
         Ok(mut started) => {
             let messages = std::mem::take(&mut started.messages);
-            Ok((started, prompts::build(stdin.as_deref(), attachments, messages)))
+            Ok((
+                started,
+                prompts::build(stdin.as_deref(), attachments, messages),
+            ))
         }
         Err(error) => Err(error.to_string()),
     })
@@ -116,7 +131,10 @@ async fn read_stdin(wanted: bool) -> std::io::Result<Option<String>> {
     }
     let reading = tokio::task::spawn_blocking(|| {
         let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     });
     let bytes = reading.await.map_err(std::io::Error::other)??;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -137,7 +155,10 @@ impl Run {
         let header = self.session.with_session(SessionManager::header);
         // A reader that is gone is noticed by the flush.
         let _ = self.output.push(crate::rpc::response::line(&header));
-        Some(self.session.subscribe(EventWriter::new(self.output.clone(), dialect.rules())))
+        Some(
+            self.session
+                .subscribe(EventWriter::new(self.output.clone(), dialect.rules())),
+        )
     }
 
     /// Runs the prompts one after another and writes what text mode has to say. Returns the exit code.
@@ -184,7 +205,9 @@ impl Run {
             extensions.dispose().await;
         };
         if tokio::time::timeout(CLEANUP_LIMIT, ending).await.is_err() {
-            diagnostics::warning("Clean-up did not end in time; some session_shutdown handlers may not have finished");
+            diagnostics::warning(
+                "Clean-up did not end in time; some session_shutdown handlers may not have finished",
+            );
         }
         self.output.flush(FLUSH_LIMIT).await;
     }

@@ -21,8 +21,17 @@ pub(crate) fn build(stdin: Option<&str>, files: Attachments, messages: Vec<Strin
     let message = messages.next();
     let nothing = first.is_empty() && files.images.is_empty() && message.is_none();
     first.push_str(&message.unwrap_or_default());
-    let first = (!nothing).then_some(Prompt { text: first, images: files.images });
-    first.into_iter().chain(messages.map(|text| Prompt { text, images: Vec::new() })).collect()
+    let first = (!nothing).then_some(Prompt {
+        text: first,
+        images: files.images,
+    });
+    first
+        .into_iter()
+        .chain(messages.map(|text| Prompt {
+            text,
+            images: Vec::new(),
+        }))
+        .collect()
 }
 
 #[cfg(test)]
@@ -30,15 +39,30 @@ mod tests {
     use super::{Attachments, build};
 
     fn texts(stdin: Option<&str>, files: &str, messages: &[&str]) -> Vec<String> {
-        let files = Attachments { text: files.into(), images: Vec::new() };
-        let messages = messages.iter().map(|message| (*message).to_owned()).collect();
-        build(stdin, files, messages).into_iter().map(|prompt| prompt.text).collect()
+        let files = Attachments {
+            text: files.into(),
+            images: Vec::new(),
+        };
+        let messages = messages
+            .iter()
+            .map(|message| (*message).to_owned())
+            .collect();
+        build(stdin, files, messages)
+            .into_iter()
+            .map(|prompt| prompt.text)
+            .collect()
     }
 
     #[test]
     fn the_parts_of_the_first_prompt_are_joined_without_separators() {
-        assert_eq!(texts(Some("from stdin\n"), "", &["then this"]), ["from stdinthen this"]);
-        assert_eq!(texts(Some("in"), "<file/>\n", &["m", "n"]), ["in<file/>\nm", "n"]);
+        assert_eq!(
+            texts(Some("from stdin\n"), "", &["then this"]),
+            ["from stdinthen this"]
+        );
+        assert_eq!(
+            texts(Some("in"), "<file/>\n", &["m", "n"]),
+            ["in<file/>\nm", "n"]
+        );
     }
 
     #[test]

@@ -76,19 +76,28 @@ pub(crate) struct Input {
 /// A decoded command.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Command {
-    Prompt { input: Input, streaming_behavior: Option<StreamingBehavior>, locale: Option<String> },
+    Prompt {
+        input: Input,
+        streaming_behavior: Option<StreamingBehavior>,
+        locale: Option<String>,
+    },
     Steer(Input),
     FollowUp(Input),
     Abort,
     ClearQueue,
     AbortAndPrompt(Input),
-    NewSession { parent_session: Option<String> },
+    NewSession {
+        parent_session: Option<String>,
+    },
     GetState,
     GetMessages,
     GetLastAssistantText,
     GetSessionStats,
     GetCommands,
-    SetModel { provider: String, model_id: String },
+    SetModel {
+        provider: String,
+        model_id: String,
+    },
     CycleModel,
     GetAvailableModels,
     SetThinkingLevel(ThinkingLevel),
@@ -97,32 +106,59 @@ pub(crate) enum Command {
     SetSteeringMode(DeliveryMode),
     SetFollowUpMode(DeliveryMode),
     SetInterruptMode(InterruptMode),
-    Compact { custom_instructions: Option<String> },
+    Compact {
+        custom_instructions: Option<String>,
+    },
     SetAutoCompaction(bool),
     SetAutoRetry(bool),
     AbortRetry,
-    Bash { command: String, exclude_from_context: bool },
+    Bash {
+        command: String,
+        exclude_from_context: bool,
+    },
     AbortBash,
-    ExportHtml { output_path: Option<String> },
-    SwitchSession { session_path: String },
-    Fork { entry_id: String },
+    ExportHtml {
+        output_path: Option<String>,
+    },
+    SwitchSession {
+        session_path: String,
+    },
+    Fork {
+        entry_id: String,
+    },
     Clone,
     GetForkMessages,
-    GetEntries { since: Option<String> },
+    GetEntries {
+        since: Option<String>,
+    },
     GetTree,
-    SetSessionName { name: String },
-    SetLocale { locale: String },
-    SetTodos { phases: Vec<Value> },
-    SetHostTools { tools: Vec<Value> },
+    SetSessionName {
+        name: String,
+    },
+    SetLocale {
+        locale: String,
+    },
+    SetTodos {
+        phases: Vec<Value>,
+    },
+    SetHostTools {
+        tools: Vec<Value>,
+    },
     GetIntegrations,
 }
 
-const STREAMING: &[(&str, StreamingBehavior)] =
-    &[("steer", StreamingBehavior::Steer), ("followUp", StreamingBehavior::FollowUp)];
-const DELIVERY: &[(&str, DeliveryMode)] =
-    &[("all", DeliveryMode::All), ("one-at-a-time", DeliveryMode::OneAtATime)];
-const INTERRUPT: &[(&str, InterruptMode)] =
-    &[("immediate", InterruptMode::Immediate), ("wait", InterruptMode::Wait)];
+const STREAMING: &[(&str, StreamingBehavior)] = &[
+    ("steer", StreamingBehavior::Steer),
+    ("followUp", StreamingBehavior::FollowUp),
+];
+const DELIVERY: &[(&str, DeliveryMode)] = &[
+    ("all", DeliveryMode::All),
+    ("one-at-a-time", DeliveryMode::OneAtATime),
+];
+const INTERRUPT: &[(&str, InterruptMode)] = &[
+    ("immediate", InterruptMode::Immediate),
+    ("wait", InterruptMode::Wait),
+];
 
 impl Command {
     /// Decodes a request.
@@ -142,7 +178,9 @@ impl Command {
             "abort" => Self::Abort,
             "clear_queue" => Self::ClearQueue,
             "abort_and_prompt" => Self::AbortAndPrompt(input(&fields)?),
-            "new_session" => Self::NewSession { parent_session: fields.optional_string("parentSession")? },
+            "new_session" => Self::NewSession {
+                parent_session: fields.optional_string("parentSession")?,
+            },
             "get_state" => Self::GetState,
             "get_messages" => Self::GetMessages,
             "get_last_assistant_text" => Self::GetLastAssistantText,
@@ -163,7 +201,9 @@ impl Command {
             "set_steering_mode" => Self::SetSteeringMode(fields.word("mode", DELIVERY)?),
             "set_follow_up_mode" => Self::SetFollowUpMode(fields.word("mode", DELIVERY)?),
             "set_interrupt_mode" => Self::SetInterruptMode(fields.word("mode", INTERRUPT)?),
-            "compact" => Self::Compact { custom_instructions: fields.optional_string("customInstructions")? },
+            "compact" => Self::Compact {
+                custom_instructions: fields.optional_string("customInstructions")?,
+            },
             "set_auto_compaction" => Self::SetAutoCompaction(fields.boolean("enabled")?),
             "set_auto_retry" => Self::SetAutoRetry(fields.boolean("enabled")?),
             "abort_retry" => Self::AbortRetry,
@@ -172,17 +212,33 @@ impl Command {
                 exclude_from_context: fields.flag("excludeFromContext")?,
             },
             "abort_bash" => Self::AbortBash,
-            "export_html" => Self::ExportHtml { output_path: fields.optional_string("outputPath")? },
-            "switch_session" => Self::SwitchSession { session_path: fields.string("sessionPath")? },
-            "fork" | "branch" => Self::Fork { entry_id: fields.string("entryId")? },
+            "export_html" => Self::ExportHtml {
+                output_path: fields.optional_string("outputPath")?,
+            },
+            "switch_session" => Self::SwitchSession {
+                session_path: fields.string("sessionPath")?,
+            },
+            "fork" | "branch" => Self::Fork {
+                entry_id: fields.string("entryId")?,
+            },
             "clone" => Self::Clone,
             "get_fork_messages" | "get_branch_messages" => Self::GetForkMessages,
-            "get_entries" => Self::GetEntries { since: fields.optional_string("since")? },
+            "get_entries" => Self::GetEntries {
+                since: fields.optional_string("since")?,
+            },
             "get_tree" => Self::GetTree,
-            "set_session_name" => Self::SetSessionName { name: fields.string("name")? },
-            "set_locale" => Self::SetLocale { locale: fields.string("locale")? },
-            "set_todos" => Self::SetTodos { phases: fields.array("phases")?.to_vec() },
-            "set_host_tools" => Self::SetHostTools { tools: fields.array("tools")?.to_vec() },
+            "set_session_name" => Self::SetSessionName {
+                name: fields.string("name")?,
+            },
+            "set_locale" => Self::SetLocale {
+                locale: fields.string("locale")?,
+            },
+            "set_todos" => Self::SetTodos {
+                phases: fields.array("phases")?.to_vec(),
+            },
+            "set_host_tools" => Self::SetHostTools {
+                tools: fields.array("tools")?.to_vec(),
+            },
             "get_integrations" => Self::GetIntegrations,
             other => return Err(unknown(other)),
         })
@@ -190,7 +246,10 @@ impl Command {
 }
 
 fn input(fields: &Fields<'_>) -> Result<Input, String> {
-    Ok(Input { message: fields.string("message")?, images: fields.images()? })
+    Ok(Input {
+        message: fields.string("message")?,
+        images: fields.images()?,
+    })
 }
 
 #[cfg(test)]
@@ -201,9 +260,15 @@ mod tests {
     use crate::rpc::record::Request;
 
     fn decode(value: Value) -> Result<Command, String> {
-        let Value::Object(fields) = value else { panic!("an object") };
+        let Value::Object(fields) = value else {
+            panic!("an object")
+        };
         let kind = fields["type"].as_str().expect("type").to_owned();
-        Command::decode(&Request { id: None, kind, fields })
+        Command::decode(&Request {
+            id: None,
+            kind,
+            fields,
+        })
     }
 
     #[test]
@@ -234,19 +299,36 @@ mod tests {
             "type": "prompt", "message": "look", "streamingBehavior": "followUp", "unknown": {"x": 1},
             "images": [{"type": "image", "data": "AA==", "mimeType": "image/png"}]
         }));
-        let Ok(Command::Prompt { input: Input { message, images }, streaming_behavior, .. }) = command else {
+        let Ok(Command::Prompt {
+            input: Input { message, images },
+            streaming_behavior,
+            ..
+        }) = command
+        else {
             panic!("{command:?}")
         };
-        assert_eq!((message.as_str(), images[0].mime_type.as_str()), ("look", "image/png"));
+        assert_eq!(
+            (message.as_str(), images[0].mime_type.as_str()),
+            ("look", "image/png")
+        );
         assert_eq!(streaming_behavior, Some(StreamingBehavior::FollowUp));
     }
 
     #[test]
     fn complaints_name_command_and_field() {
         let cases = [
-            (json!({"type":"prompt"}), "prompt: \"message\" must be a string; it is missing"),
-            (json!({"type":"prompt","message":5}), "prompt: \"message\" must be a string; it is a number"),
-            (json!({"type":"prompt","message":"m","images":"x"}), "prompt: \"images\" must be an array; it is a string"),
+            (
+                json!({"type":"prompt"}),
+                "prompt: \"message\" must be a string; it is missing",
+            ),
+            (
+                json!({"type":"prompt","message":5}),
+                "prompt: \"message\" must be a string; it is a number",
+            ),
+            (
+                json!({"type":"prompt","message":"m","images":"x"}),
+                "prompt: \"images\" must be an array; it is a string",
+            ),
             (
                 json!({"type":"prompt","message":"m","images":[{"type":"image","data":1}]}),
                 "prompt: \"images[0].data\" must be a string",
@@ -269,7 +351,13 @@ mod tests {
     #[test]
     fn null_counts_as_missing_for_optional_members() {
         let record = json!({"type":"set_follow_up_mode","mode":"all"});
-        assert_eq!(decode(record), Ok(Command::SetFollowUpMode(DeliveryMode::All)));
-        assert!(decode(json!({"type":"prompt","message":"","images":null,"streamingBehavior":null})).is_ok());
+        assert_eq!(
+            decode(record),
+            Ok(Command::SetFollowUpMode(DeliveryMode::All))
+        );
+        assert!(
+            decode(json!({"type":"prompt","message":"","images":null,"streamingBehavior":null}))
+                .is_ok()
+        );
     }
 }

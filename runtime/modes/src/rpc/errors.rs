@@ -27,7 +27,12 @@ pub(crate) fn lines(
     phase: Option<&'static str>,
     request_id: Option<&Value>,
 ) -> Vec<String> {
-    let mut lines = vec![line(&ExtensionError { r#type: "extension_error", report, phase, request_id })];
+    let mut lines = vec![line(&ExtensionError {
+        r#type: "extension_error",
+        report,
+        phase,
+        request_id,
+    })];
     let command = match report.event.as_str() {
         "send_message" => "extension_send",
         "send_user_message" => "extension_send_user",
@@ -58,7 +63,11 @@ mod tests {
     #[test]
     fn a_report_carries_its_place_and_the_request() {
         let mut report = ExtensionErrorReport::new("command:fail", "command", "on purpose");
-        report.location = Some(SourceLocation { file: "/x.ts".into(), line: 4, column: 2 });
+        report.location = Some(SourceLocation {
+            file: "/x.ts".into(),
+            line: 4,
+            column: 2,
+        });
         assert_eq!(
             values(Dialect::Pi, &report),
             [json!({

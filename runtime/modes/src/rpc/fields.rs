@@ -61,14 +61,26 @@ impl<'a> Fields<'a> {
     /// One of a set of words.
     pub(crate) fn word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Field<T> {
         let text = self.string(name)?;
-        words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
-            let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            format!("{}: \"{name}\" must be one of {}, not \"{text}\"", self.command, known.join(", "))
-        })
+        words
+            .iter()
+            .find(|(word, _)| *word == text)
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
+                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                format!(
+                    "{}: \"{name}\" must be one of {}, not \"{text}\"",
+                    self.command,
+                    known.join(", ")
+                )
+            })
     }
 
     /// One of a set of words, or nothing.
-    pub(crate) fn optional_word<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Field<Option<T>> {
+    pub(crate) fn optional_word<T: Copy>(
+        &self,
+        name: &str,
+        words: &[(&str, T)],
+    ) -> Field<Option<T>> {
         match self.members.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(_) => self.word(name, words).map(Some),
@@ -81,19 +93,36 @@ impl<'a> Fields<'a> {
             None | Some(Value::Null) => return Ok(Vec::new()),
             Some(_) => self.array("images")?,
         };
-        items.iter().enumerate().map(|(index, item)| self.image(index, item)).collect()
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.image(index, item))
+            .collect()
     }
 
     fn image(&self, index: usize, item: &Value) -> Field<ImageBlock> {
         let member = |name: &str| {
-            item.get(name).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| {
-                format!("{}: \"images[{index}].{name}\" must be a string", self.command)
-            })
+            item.get(name)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+                .ok_or_else(|| {
+                    format!(
+                        "{}: \"images[{index}].{name}\" must be a string",
+                        self.command
+                    )
+                })
         };
         if item.get("type").and_then(Value::as_str) != Some("image") {
-            return Err(format!("{}: \"images[{index}].type\" must be \"image\"", self.command));
+            return Err(format!(
+                "{}: \"images[{index}].type\" must be \"image\"",
+                self.command
+            ));
         }
-        Ok(ImageBlock { data: member("data")?, mime_type: member("mimeType")?, ..ImageBlock::default() })
+        Ok(ImageBlock {
+            data: member("data")?,
+            mime_type: member("mimeType")?,
+            ..ImageBlock::default()
+        })
     }
 
     fn wrong(&self, name: &str, wanted: &str, found: Option<&Value>) -> String {

@@ -30,7 +30,11 @@ pub(crate) struct LineSplitter {
 
 impl LineSplitter {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), dropped: 0 }
+        Self {
+            limit,
+            line: Vec::new(),
+            dropped: 0,
+        }
     }
 
     /// Adds a chunk and gives every frame it completes to `emit`.
@@ -59,7 +63,9 @@ impl LineSplitter {
 
     fn take(&mut self) -> Frame {
         if self.dropped > 0 {
-            return Frame::TooLong { bytes: std::mem::take(&mut self.dropped) };
+            return Frame::TooLong {
+                bytes: std::mem::take(&mut self.dropped),
+            };
         }
         let mut line = std::mem::take(&mut self.line);
         if line.last() == Some(&b'\r') {
@@ -90,7 +96,10 @@ mod tests {
     #[test]
     fn only_line_feed_separates() {
         let text = "a\u{2028}b\u{2029}c\u{85}d\u{b}e\u{c}f\rg\n";
-        assert_eq!(split(100, &[text.as_bytes()]), [line(text.trim_end_matches('\n'))]);
+        assert_eq!(
+            split(100, &[text.as_bytes()]),
+            [line(text.trim_end_matches('\n'))]
+        );
     }
 
     #[test]
@@ -103,7 +112,11 @@ mod tests {
         let text = "{\"m\":\"\u{20ac}\u{1f600}\"}\n[]\n".as_bytes();
         let whole = split(100, &[text]);
         for cut in 0..text.len() {
-            assert_eq!(split(100, &[&text[..cut], &text[cut..]]), whole, "cut at {cut}");
+            assert_eq!(
+                split(100, &[&text[..cut], &text[cut..]]),
+                whole,
+                "cut at {cut}"
+            );
         }
     }
 
@@ -117,7 +130,12 @@ mod tests {
     fn a_line_over_the_limit_is_skipped_and_the_next_one_is_read() {
         assert_eq!(
             split(4, &[b"12345", b"678\nok\n123456\n1234\n"]),
-            [Frame::TooLong { bytes: 8 }, line("ok"), Frame::TooLong { bytes: 6 }, line("1234")]
+            [
+                Frame::TooLong { bytes: 8 },
+                line("ok"),
+                Frame::TooLong { bytes: 6 },
+                line("1234")
+            ]
         );
     }
 }

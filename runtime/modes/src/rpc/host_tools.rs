@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use pier_agent::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolSpec, ToolUpdates};
+use pier_agent::tool::{
+    Tool, ToolCall, ToolError, ToolOutput, ToolRegistry, ToolSpec, ToolUpdates,
+};
 use pier_protocol::block::joined_text;
 use pier_protocol::extension::SourceInfo;
 use serde_json::{Map, Value, json};
@@ -39,19 +41,36 @@ pub(crate) struct HostTools {
 
 impl HostTools {
     pub(crate) fn new(output: OutputQueue) -> Arc<Self> {
-        Arc::new(Self { output, calls: Mutex::default() })
+        Arc::new(Self {
+            output,
+            calls: Mutex::default(),
+        })
     }
 
     /// Replaces the client's whole set of tools; returns their names. Nothing changes on an error.
     ///
     /// # Errors
     /// A sentence that names the tool by its place or name.
-    pub(crate) fn replace(self: &Arc<Self>, registry: &ToolRegistry, tools: &[Value]) -> Result<Vec<String>, String> {
-        let specs = tools.iter().enumerate().map(|(index, tool)| spec(index, tool)).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn replace(
+        self: &Arc<Self>,
+        registry: &ToolRegistry,
+        tools: &[Value],
+    ) -> Result<Vec<String>, String> {
+        let specs = tools
+            .iter()
+            .enumerate()
+            .map(|(index, tool)| spec(index, tool))
+            .collect::<Result<Vec<_>, _>>()?;
         registry.clear_owner(OWNER);
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
         for spec in specs {
-            registry.register(OWNER, Arc::new(HostTool { spec, host: Arc::clone(self) }));
+            registry.register(
+                OWNER,
+                Arc::new(HostTool {
+                    spec,
+                    host: Arc::clone(self),
+                }),
+            );
         }
         Ok(names)
     }
@@ -59,21 +78,35 @@ impl HostTools {
     /// Takes a `host_tool_result` or `host_tool_update`. Unknown ids are ignored.
     pub(crate) fn answer(&self, record: &Map<String, Value>) {
         let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
-        if record.get("type").is_some_and(|kind| kind == "host_tool_update") {
-            if let (Some(call), Some(partial)) = (self.calls.lock().open.get(id), output(record.get("partialResult"))) {
+        if record
+            .get("type")
+            .is_some_and(|kind| kind == "host_tool_update")
+        {
+            if let (Some(call), Some(partial)) = (
+                self.calls.lock().open.get(id),
+                output(record.get("partialResult")),
+            ) {
                 call.updates.send(partial);
             }
             return;
         }
-        let Some(call) = self.calls.lock().open.remove(id) else { return };
+        let Some(call) = self.calls.lock().open.remove(id) else {
+            return;
+        };
         let failed = record.get("isError").is_some_and(|value| value == true);
         let result = match output(record.get("result")) {
             Some(result) if failed => {
                 let text = joined_text(&result.content);
-                Err(ToolError::failed(if text.is_empty() { "Host tool execution failed".into() } else { text }))
+                Err(ToolError::failed(if text.is_empty() {
+                    "Host tool execution failed".into()
+                } else {
+                    text
+                }))
             }
             Some(result) => Ok(result),
-            None => Err(ToolError::failed("Host tool execution failed: the result cannot be read")),
+            None => Err(ToolError::failed(
+                "Host tool execution failed: the result cannot be read",
+            )),
         };
         // The waiting call may have been aborted in the same instant.
         let _ = call.result.send(result);
@@ -88,13 +121,19 @@ impl HostTools {
         }
     }
 
-    fn open(&self, id: &str, updates: ToolUpdates) -> Option<oneshot::Receiver<Result<ToolOutput, ToolError>>> {
+    fn open(
+        &self,
+        id: &str,
+        updates: ToolUpdates,
+    ) -> Option<oneshot::Receiver<Result<ToolOutput, ToolError>>> {
         let mut calls = self.calls.lock();
         if calls.closed {
             return None;
         }
         let (result, receiver) = oneshot::channel();
-        calls.open.insert(id.to_owned(), PendingCall { result, updates });
+        calls
+            .open
+            .insert(id.to_owned(), PendingCall { result, updates });
         Some(receiver)
     }
 }
@@ -108,20 +147,39 @@ fn output(value: Option<&Value>) -> Option<ToolOutput> {
 }
 
 fn spec(index: usize, tool: &Value) -> Result<ToolSpec, String> {
-    let text = |name: &str| tool.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+    let text = |name: &str| {
+        tool.get(name)
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let name = text("name");
     if name.is_empty() {
-        return Err(format!("Host tool at index {index} must provide a non-empty name"));
+        return Err(format!(
+            "Host tool at index {index} must provide a non-empty name"
+        ));
     }
     let description = text("description");
     if description.is_empty() {
-        return Err(format!("Host tool \"{name}\" must provide a non-empty description"));
+        return Err(format!(
+            "Host tool \"{name}\" must provide a non-empty description"
+        ));
     }
     let parameters = match tool.get("parameters") {
         Some(schema @ Value::Object(_)) => schema.clone(),
-        _ => return Err(format!("Host tool \"{name}\" must provide a JSON Schema object")),
+        _ => {
+            return Err(format!(
+                "Host tool \"{name}\" must provide a JSON Schema object"
+            ));
+        }
     };
-    let mut spec = ToolSpec::new(name, description, parameters, SourceInfo::builtin("rpc-client"));
+    let mut spec = ToolSpec::new(
+        name,
+        description,
+        parameters,
+        SourceInfo::builtin("rpc-client"),
+    );
     let label = text("label");
     if !label.is_empty() {
         spec.label = label;
@@ -152,12 +210,18 @@ impl Tool for HostTool {
 
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let id = format!("host-{}-{}", call.id, next_number());
-        let Some(result) = self.host.open(&id, call.updates.clone()) else { return Err(disconnected()) };
+        let Some(result) = self.host.open(&id, call.updates.clone()) else {
+            return Err(disconnected());
+        };
         let _forget = Forget(&self.host, &id);
         let request = json!({
             "type": "host_tool_call", "id": id, "toolCallId": call.id, "toolName": self.spec.name, "arguments": call.args,
         });
-        self.host.output.send(line(&request)).await.map_err(|_| disconnected())?;
+        self.host
+            .output
+            .send(line(&request))
+            .await
+            .map_err(|_| disconnected())?;
         tokio::select! {
             result = result => result.unwrap_or_else(|_| Err(disconnected())),
             () = call.cancel.cancelled() => {

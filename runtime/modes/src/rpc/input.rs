@@ -55,35 +55,37 @@ pub(crate) fn start(mut source: impl Read + Send + 'static) -> std::io::Result<I
     let (sender, frames) = mpsc::channel(READ_AHEAD);
     let times = Arc::new(Times::default());
     let marks = Arc::clone(&times);
-    std::thread::Builder::new().name("pier-stdin".to_owned()).spawn(move || {
-        let mut splitter = LineSplitter::new(MAX_RECORD_BYTES);
-        let mut chunk = vec![0; CHUNK];
-        let mut open = true;
-        while open {
-            match source.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(count) => {
-                    marks.record();
-                    splitter.push(&chunk[..count], |frame| {
-                        open = open && sender.blocking_send(frame).is_ok();
-                    });
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(std::time::Duration::from_millis(10));
-                }
-                Err(error) => {
-                    tracing::warn!("reading standard input failed: {error}");
-                    break;
+    std::thread::Builder::new()
+        .name("pier-stdin".to_owned())
+        .spawn(move || {
+            let mut splitter = LineSplitter::new(MAX_RECORD_BYTES);
+            let mut chunk = vec![0; CHUNK];
+            let mut open = true;
+            while open {
+                match source.read(&mut chunk) {
+                    Ok(0) => break,
+                    Ok(count) => {
+                        marks.record();
+                        splitter.push(&chunk[..count], |frame| {
+                            open = open && sender.blocking_send(frame).is_ok();
+                        });
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                        std::thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                    Err(error) => {
+                        tracing::warn!("reading standard input failed: {error}");
+                        break;
+                    }
                 }
             }
-        }
-        marks.end();
-        if let Some(frame) = splitter.finish() {
-            // A dispatcher that is gone wants no more records.
-            let _ = sender.blocking_send(frame);
-        }
-    })?;
+            marks.end();
+            if let Some(frame) = splitter.finish() {
+                // A dispatcher that is gone wants no more records.
+                let _ = sender.blocking_send(frame);
+            }
+        })?;
     Ok(Input { frames, times })
 }
 

@@ -42,7 +42,10 @@ use server::Server;
 /// An id that is unique in the process.
 pub(crate) fn next_id(kind: &str) -> String {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    format!("{kind}-{}", NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    format!(
+        "{kind}-{}",
+        NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    )
 }
 
 /// Serves one client until it leaves. Returns the exit code.
@@ -53,7 +56,9 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
     let rules = dialect.rules();
     let mut signals = Signals::listen()?;
     if rules.ready_record {
-        let _ = output.push(response::line(&json!({ "type": "ready", "version": env!("CARGO_PKG_VERSION") })));
+        let _ = output.push(response::line(
+            &json!({ "type": "ready", "version": env!("CARGO_PKG_VERSION") }),
+        ));
     }
     let ui = ui::UiProxy::new(output.clone(), rules, diagnostics::warning);
     let host_tools = host_tools::HostTools::new(output.clone());
@@ -83,7 +88,10 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
     let surroundings = Surroundings {
         mode: Mode::Rpc,
         host: Arc::clone(&host),
-        ui: Some(Arc::new(sink::RpcUi::new(Arc::clone(&ui), Arc::clone(&screen)))),
+        ui: Some(Arc::new(sink::RpcUi::new(
+            Arc::clone(&ui),
+            Arc::clone(&screen),
+        ))),
         ui_profile: json!({
             "flavor": "rpc", "components": true, "columns": screen::DEFAULT_COLUMNS, "rows": screen::DEFAULT_ROWS,
         }),

@@ -29,8 +29,15 @@ mod tests {
 
     #[test]
     fn headers_stay_here() {
-        let mut model = Model { id: "m".into(), provider: "p".into(), ..Model::default() };
-        model.extra.insert("headers".into(), serde_json::json!({"authorization": "secret"}));
+        let mut model = Model {
+            id: "m".into(),
+            provider: "p".into(),
+            ..Model::default()
+        };
+        model.extra.insert(
+            "headers".into(),
+            serde_json::json!({"authorization": "secret"}),
+        );
         model.extra.insert("type".into(), "chat".into());
         let wire = wire_model(&model);
         assert!(wire.get("headers").is_none());
@@ -40,6 +47,9 @@ mod tests {
     #[test]
     fn the_stand_in_reads_as_a_model() {
         let model: Model = serde_json::from_value(placeholder()).expect("a model");
-        assert_eq!((model.provider.as_str(), model.context_window), ("unknown", 0));
+        assert_eq!(
+            (model.provider.as_str(), model.context_window),
+            ("unknown", 0)
+        );
     }
 }

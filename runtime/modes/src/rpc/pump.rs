@@ -9,8 +9,8 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::framing::Frame;
-use super::input::{Input, Times};
 use super::host_tools::HostTools;
+use super::input::{Input, Times};
 use super::record::{BadRecord, Incoming, Request, parse};
 use super::response;
 use super::screen::Screen;
@@ -47,8 +47,18 @@ impl Pump {
     ) -> Self {
         let (server, ready) = oneshot::channel();
         let times = Arc::clone(&input.times);
-        let moving = Moving { input, output, ui, screen, host_tools };
-        Self { server: Some(server), task: tokio::spawn(moving.run(ready)), times }
+        let moving = Moving {
+            input,
+            output,
+            ui,
+            screen,
+            host_tools,
+        };
+        Self {
+            server: Some(server),
+            task: tokio::spawn(moving.run(ready)),
+            times,
+        }
     }
 
     /// When records came.

@@ -88,15 +88,29 @@ fn unparsable(reason: String) -> BadRecord {
 
 fn classify(value: Value) -> Result<Incoming, BadRecord> {
     let Value::Object(fields) = value else {
-        return Err(BadRecord { id: None, command: None, error: unknown("undefined") });
+        return Err(BadRecord {
+            id: None,
+            command: None,
+            error: unknown("undefined"),
+        });
     };
     let id = fields.get("id").cloned();
     let kind = match fields.get("type") {
         Some(Value::String(kind)) => kind.clone(),
         Some(other) => {
-            return Err(BadRecord { id, command: Some(other.clone()), error: unknown(&other.to_string()) });
+            return Err(BadRecord {
+                id,
+                command: Some(other.clone()),
+                error: unknown(&other.to_string()),
+            });
         }
-        None => return Err(BadRecord { id, command: None, error: unknown("undefined") }),
+        None => {
+            return Err(BadRecord {
+                id,
+                command: None,
+                error: unknown("undefined"),
+            });
+        }
     };
     Ok(match kind.as_str() {
         "extension_ui_response" => Incoming::UiResponse(fields),
@@ -109,7 +123,10 @@ fn classify(value: Value) -> Result<Incoming, BadRecord> {
 
 /// Host-tool records without an array of content are not recognised (`spec/rpc.md` §7).
 fn has_content(fields: &Map<String, Value>, member: &str) -> bool {
-    fields.get(member).and_then(|result| result.get("content")).is_some_and(Value::is_array)
+    fields
+        .get(member)
+        .and_then(|result| result.get("content"))
+        .is_some_and(Value::is_array)
 }
 
 /// The text P gives for a record that names no known command.
@@ -134,11 +151,22 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_a_parse_error_without_id() {
-        for line in [&b"not json"[..], b"", b"   ", b"{\"a\":", b"{} {}", b"{\"a\":NaN}"] {
+        for line in [
+            &b"not json"[..],
+            b"",
+            b"   ",
+            b"{\"a\":",
+            b"{} {}",
+            b"{\"a\":NaN}",
+        ] {
             let bad = bad(line);
             assert_eq!(bad.command, Some(Value::from("parse")), "{line:?}");
             assert_eq!(bad.id, None);
-            assert!(bad.error.starts_with("Failed to parse command: "), "{}", bad.error);
+            assert!(
+                bad.error.starts_with("Failed to parse command: "),
+                "{}",
+                bad.error
+            );
         }
     }
 
@@ -162,7 +190,11 @@ mod tests {
     fn invalid_utf8_names_the_byte_and_keeps_the_id() {
         let bad = bad(b"{\"id\":\"u\",\"type\":\"prompt\",\"message\":\"a\xff\"}");
         assert_eq!(bad.id, Some(json!("u")));
-        assert!(bad.error.contains("invalid UTF-8 at byte 38"), "{}", bad.error);
+        assert!(
+            bad.error.contains("invalid UTF-8 at byte 38"),
+            "{}",
+            bad.error
+        );
     }
 
     #[test]
@@ -182,13 +214,18 @@ mod tests {
     fn separators_that_are_not_line_feeds_survive_in_strings() {
         let text = "\u{2028}\u{2029}\u{85}";
         let line = format!(r#"{{"type":"prompt","message":"{text}"}}"#);
-        let Ok(Incoming::Command(request)) = read(line.as_bytes()) else { panic!("a command") };
+        let Ok(Incoming::Command(request)) = read(line.as_bytes()) else {
+            panic!("a command")
+        };
         assert_eq!(request.fields["message"], text);
     }
 
     #[test]
     fn dialog_answers_and_host_tool_records_are_told_apart_from_commands() {
-        assert!(matches!(read(br#"{"type":"extension_ui_response","id":"a"}"#), Ok(Incoming::UiResponse(_))));
+        assert!(matches!(
+            read(br#"{"type":"extension_ui_response","id":"a"}"#),
+            Ok(Incoming::UiResponse(_))
+        ));
         assert!(matches!(
             read(br#"{"type":"host_tool_result","id":"a","result":{"content":[]}}"#),
             Ok(Incoming::HostTool(_))
@@ -201,7 +238,8 @@ mod tests {
 
     #[test]
     fn half_a_surrogate_pair_becomes_a_replacement_character() {
-        let Ok(Incoming::Command(request)) = read(br#"{"type":"prompt","message":"a\ud83d b"}"#) else {
+        let Ok(Incoming::Command(request)) = read(br#"{"type":"prompt","message":"a\ud83d b"}"#)
+        else {
             panic!("a command")
         };
         assert_eq!(request.fields["message"], "a\u{fffd} b");

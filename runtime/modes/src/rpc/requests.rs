@@ -45,7 +45,10 @@ impl Requests {
             return None;
         }
         self.active.send_modify(|count| *count += 1);
-        Some(Active { requests: Arc::clone(self), key })
+        Some(Active {
+            requests: Arc::clone(self),
+            key,
+        })
     }
 
     /// How many requests are being handled.
@@ -62,9 +65,16 @@ impl Requests {
 
     /// Enters an extension command, so that its failure can be told to the request.
     pub(crate) fn enter_command(self: &Arc<Self>, name: &str, id: &RequestId) -> ActiveCommand {
-        let scope = Arc::new(CommandScope { name: name.to_owned(), id: id.clone(), failure: Mutex::default() });
+        let scope = Arc::new(CommandScope {
+            name: name.to_owned(),
+            id: id.clone(),
+            failure: Mutex::default(),
+        });
         self.commands.lock().push(Arc::clone(&scope));
-        ActiveCommand { requests: Arc::clone(self), scope }
+        ActiveCommand {
+            requests: Arc::clone(self),
+            scope,
+        }
     }
 
     /// Notes which request started the run that is active, or that none is.
@@ -132,7 +142,10 @@ impl ActiveCommand {
 
 impl Drop for ActiveCommand {
     fn drop(&mut self) {
-        self.requests.commands.lock().retain(|scope| !Arc::ptr_eq(scope, &self.scope));
+        self.requests
+            .commands
+            .lock()
+            .retain(|scope| !Arc::ptr_eq(scope, &self.scope));
     }
 }
 
@@ -169,10 +182,16 @@ mod tests {
         let command = requests.enter_command("fail", &Some(json!("c3")));
         let report = ExtensionErrorReport::new("command:fail", "command", "on purpose");
         assert_eq!(requests.attribute(&report), Some(json!("c3")));
-        assert_eq!(command.failure().map(|failure| failure.error), Some("on purpose".into()));
+        assert_eq!(
+            command.failure().map(|failure| failure.error),
+            Some("on purpose".into())
+        );
         drop(command);
         assert_eq!(requests.attribute(&report), None);
         requests.set_run(Some(json!("p")));
-        assert_eq!(requests.attribute(&ExtensionErrorReport::new("/a.ts", "turn_end", "x")), Some(json!("p")));
+        assert_eq!(
+            requests.attribute(&ExtensionErrorReport::new("/a.ts", "turn_end", "x")),
+            Some(json!("p"))
+        );
     }
 }

@@ -24,13 +24,32 @@ struct Response<'a, T: Serialize> {
 /// A success. `None` leaves `data` out; `Some(Value::Null)` writes `"data":null`.
 pub(crate) fn success<T: Serialize>(id: Option<&Value>, command: &str, data: Option<T>) -> String {
     let command = Value::from(command);
-    line(&Response { id, r#type: "response", command: Some(&command), success: true, data, error: None })
+    line(&Response {
+        id,
+        r#type: "response",
+        command: Some(&command),
+        success: true,
+        data,
+        error: None,
+    })
 }
 
 /// A failure, with `data` when there is something to know besides the text.
-pub(crate) fn failure(id: Option<&Value>, command: &str, error: &str, data: Option<Value>) -> String {
+pub(crate) fn failure(
+    id: Option<&Value>,
+    command: &str,
+    error: &str,
+    data: Option<Value>,
+) -> String {
     let command = Value::from(command);
-    line(&Response { id, r#type: "response", command: Some(&command), success: false, data, error: Some(error) })
+    line(&Response {
+        id,
+        r#type: "response",
+        command: Some(&command),
+        success: false,
+        data,
+        error: Some(error),
+    })
 }
 
 /// The one answer to a line that is not a record.
@@ -81,7 +100,11 @@ mod tests {
 
     #[test]
     fn a_bad_record_has_a_command_only_when_it_named_one() {
-        let bad = BadRecord { id: None, command: None, error: "Unknown command: undefined".into() };
+        let bad = BadRecord {
+            id: None,
+            command: None,
+            error: "Unknown command: undefined".into(),
+        };
         assert_eq!(
             bad_record(&bad),
             r#"{"type":"response","success":false,"error":"Unknown command: undefined"}"#

@@ -31,11 +31,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Where a component is shown.
 #[derive(Debug, Clone, PartialEq)]
 enum Place {
-    Widget { key: String, placement: Option<WidgetPlacement> },
+    Widget {
+        key: String,
+        placement: Option<WidgetPlacement>,
+    },
     Header,
     Footer,
     /// A `custom` call, by the id of its request.
-    Dialog { id: String },
+    Dialog {
+        id: String,
+    },
 }
 
 struct Slot {
@@ -99,8 +104,16 @@ impl Screen {
     /// Takes a call that is about components; gives back any other.
     pub(crate) fn show(self: &Arc<Self>, request: UiRequest) -> Option<UiRequest> {
         match &request.call {
-            UiCall::SetWidget { widget_key, widget_placement, component: Some(component), .. } => {
-                let place = Place::Widget { key: widget_key.clone(), placement: *widget_placement };
+            UiCall::SetWidget {
+                widget_key,
+                widget_placement,
+                component: Some(component),
+                ..
+            } => {
+                let place = Place::Widget {
+                    key: widget_key.clone(),
+                    placement: *widget_placement,
+                };
                 self.put(key_of(component), place, component);
             }
             UiCall::SetWidget { widget_key, .. } => {
@@ -132,7 +145,13 @@ impl Screen {
     }
 
     fn put(self: &Arc<Self>, key: (u64, u64), place: Place, component: &ComponentHandle) {
-        self.slots.lock().insert(key, Arc::new(Slot { place, drawing: tokio::sync::Mutex::new(()) }));
+        self.slots.lock().insert(
+            key,
+            Arc::new(Slot {
+                place,
+                drawing: tokio::sync::Mutex::new(()),
+            }),
+        );
         self.redraw(component);
     }
 
@@ -152,7 +171,11 @@ impl Screen {
 
     async fn draw(&self, component: &ComponentHandle) -> Option<Drawing> {
         let width = self.columns.load(Ordering::Relaxed);
-        let answer = self.source.get()?.component(component, "render", json!({ "width": width })).await?;
+        let answer = self
+            .source
+            .get()?
+            .component(component, "render", json!({ "width": width }))
+            .await?;
         serde_json::from_value(answer).ok()
     }
 
@@ -185,11 +208,24 @@ impl Screen {
     }
 
     /// A `custom` call. A component that draws nothing cannot be shown and ends at once.
-    pub(crate) async fn custom(self: &Arc<Self>, proxy: &UiProxy, request: UiRequest) -> UiResponse {
+    pub(crate) async fn custom(
+        self: &Arc<Self>,
+        proxy: &UiProxy,
+        request: UiRequest,
+    ) -> UiResponse {
         let cancelled = UiResponse::Cancelled { timed_out: false };
-        let UiCall::Custom { component, overlay, .. } = &request.call else { return cancelled };
+        let UiCall::Custom {
+            component, overlay, ..
+        } = &request.call
+        else {
+            return cancelled;
+        };
         let component = component.clone();
-        let Some(drawing) = self.draw(&component).await.filter(|drawing| !drawing.lines.is_empty()) else {
+        let Some(drawing) = self
+            .draw(&component)
+            .await
+            .filter(|drawing| !drawing.lines.is_empty())
+        else {
             return cancelled;
         };
         let open = line(&Frame {
@@ -221,21 +257,41 @@ impl Screen {
         self.attentive.store(true, Ordering::Release);
         self.noticed.notify_waiters();
         if let Some(columns) = record.get("columns").and_then(Value::as_u64) {
-            self.columns.store(u32::try_from(columns.clamp(1, MAX_COLUMNS)).unwrap_or(DEFAULT_COLUMNS), Ordering::Relaxed);
+            self.columns.store(
+                u32::try_from(columns.clamp(1, MAX_COLUMNS)).unwrap_or(DEFAULT_COLUMNS),
+                Ordering::Relaxed,
+            );
             let all: Vec<_> = self.slots.lock().keys().copied().collect();
             for (ext, handle) in all {
                 self.redraw(&ComponentHandle { ext, handle });
             }
         }
         let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
-        let Some(data) = record.get("data").and_then(Value::as_str).map(str::to_owned) else { return };
-        let target = self.slots.lock().iter().find_map(|((ext, handle), slot)| match &slot.place {
-            Place::Dialog { id: known } if known == id => Some(ComponentHandle { ext: *ext, handle: *handle }),
-            _ => None,
-        });
-        let (Some(component), Some(source)) = (target, self.source.get().cloned()) else { return };
+        let Some(data) = record
+            .get("data")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+        else {
+            return;
+        };
+        let target = self
+            .slots
+            .lock()
+            .iter()
+            .find_map(|((ext, handle), slot)| match &slot.place {
+                Place::Dialog { id: known } if known == id => Some(ComponentHandle {
+                    ext: *ext,
+                    handle: *handle,
+                }),
+                _ => None,
+            });
+        let (Some(component), Some(source)) = (target, self.source.get().cloned()) else {
+            return;
+        };
         self.runtime.spawn(async move {
-            source.component(&component, "input", json!({ "data": data })).await;
+            source
+                .component(&component, "input", json!({ "data": data }))
+                .await;
         });
     }
 }
@@ -259,7 +315,13 @@ impl<'a> Shown<'a> {
     fn new(screen: &'a Screen, component: &ComponentHandle, id: &'a str) -> Self {
         let key = key_of(component);
         let place = Place::Dialog { id: id.to_owned() };
-        screen.slots.lock().insert(key, Arc::new(Slot { place, drawing: tokio::sync::Mutex::new(()) }));
+        screen.slots.lock().insert(
+            key,
+            Arc::new(Slot {
+                place,
+                drawing: tokio::sync::Mutex::new(()),
+            }),
+        );
         Self { screen, key, id }
     }
 }

@@ -30,7 +30,9 @@ impl Extensions for Isolate {
         match op {
             "render" => Some(json!({ "lines": *self.lines.lock() })),
             _ => {
-                self.lines.lock().push(members["data"].as_str().unwrap_or_default().to_owned());
+                self.lines
+                    .lock()
+                    .push(members["data"].as_str().unwrap_or_default().to_owned());
                 None
             }
         }
@@ -52,10 +54,17 @@ fn bench(lines: &[&str]) -> Bench {
     let (reader, writer) = std::io::pipe().expect("pipe");
     let output = OutputQueue::start(writer).expect("thread");
     let screen = Screen::new(output.clone());
-    let isolate = Arc::new(Isolate { lines: Mutex::new(lines.iter().map(|line| (*line).to_owned()).collect()) });
+    let isolate = Arc::new(Isolate {
+        lines: Mutex::new(lines.iter().map(|line| (*line).to_owned()).collect()),
+    });
     screen.attach(isolate.clone());
     let proxy = UiProxy::new(output, Dialect::Pi.rules(), |_| {});
-    Bench { screen, proxy, isolate, client: BufReader::new(reader) }
+    Bench {
+        screen,
+        proxy,
+        isolate,
+        client: BufReader::new(reader),
+    }
 }
 
 impl Bench {
@@ -82,11 +91,19 @@ fn component() -> ComponentHandle {
 }
 
 fn custom() -> UiCall {
-    UiCall::Custom { component: component(), overlay: true, options: Value::Null }
+    UiCall::Custom {
+        component: component(),
+        overlay: true,
+        options: Value::Null,
+    }
 }
 
 fn request(id: &str, call: UiCall) -> UiRequest {
-    UiRequest { id: id.into(), call, extension_path: "/x.ts".into() }
+    UiRequest {
+        id: id.into(),
+        call,
+        extension_path: "/x.ts".into(),
+    }
 }
 
 const CANCELLED: UiResponse = UiResponse::Cancelled { timed_out: false };
@@ -96,7 +113,10 @@ async fn a_custom_component_is_drawn_takes_keys_and_is_closed() {
     let mut bench = bench(&["hello"]);
     let open = bench.open();
     let first = bench.next();
-    assert_eq!((&first["method"], &first["id"], &first["lines"]), (&json!("custom"), &json!("c"), &json!(["hello"])));
+    assert_eq!(
+        (&first["method"], &first["id"], &first["lines"]),
+        (&json!("custom"), &json!("c"), &json!(["hello"]))
+    );
     bench.input(json!({"type": "extension_ui_input", "id": "c", "data": "x"}));
     // The isolate says that it changed once it has taken the key.
     tokio::time::timeout(Duration::from_secs(5), async {
@@ -106,10 +126,27 @@ async fn a_custom_component_is_drawn_takes_keys_and_is_closed() {
     })
     .await
     .expect("the key arrived");
-    assert!(bench.screen.show(request("i", UiCall::Invalidate { component: component() })).is_none());
+    assert!(
+        bench
+            .screen
+            .show(request(
+                "i",
+                UiCall::Invalidate {
+                    component: component()
+                }
+            ))
+            .is_none()
+    );
     let frame = bench.next();
-    assert_eq!((&frame["method"], &frame["targetId"], &frame["lines"]), (&json!("frame"), &json!("c"), &json!(["hello", "x"])));
-    bench.proxy.answer(json!({"id": "c", "cancelled": true}).as_object().expect("an object"));
+    assert_eq!(
+        (&frame["method"], &frame["targetId"], &frame["lines"]),
+        (&json!("frame"), &json!("c"), &json!(["hello", "x"]))
+    );
+    bench.proxy.answer(
+        json!({"id": "c", "cancelled": true})
+            .as_object()
+            .expect("an object"),
+    );
     assert_eq!(open.await.expect("no panic"), CANCELLED);
     assert_eq!(bench.next()["method"], "close");
 }
@@ -121,7 +158,10 @@ async fn a_component_that_is_done_is_closed_for_the_client() {
     bench.next();
     open.abort();
     let close = bench.next();
-    assert_eq!((&close["method"], &close["targetId"]), (&json!("close"), &json!("c")));
+    assert_eq!(
+        (&close["method"], &close["targetId"]),
+        (&json!("close"), &json!("c"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,14 +185,45 @@ async fn widgets_are_lines_and_edges_are_cleared_only_when_shown() {
         widget_placement: None,
         component,
     };
-    assert!(bench.screen.show(request("1", widget(Some(component())))).is_none());
+    assert!(
+        bench
+            .screen
+            .show(request("1", widget(Some(component()))))
+            .is_none()
+    );
     let frame = bench.next();
-    assert_eq!((&frame["method"], &frame["widgetKey"], &frame["widgetLines"]), (&json!("setWidget"), &json!("k"), &json!(["w"])));
-    assert!(bench.screen.show(request("2", widget(None))).is_some(), "clearing is the client's as before");
-    assert!(bench.screen.show(request("3", UiCall::SetFooter { component: None })).is_none());
-    assert!(bench.screen.show(request("4", UiCall::SetFooter { component: Some(component()) })).is_none());
+    assert_eq!(
+        (&frame["method"], &frame["widgetKey"], &frame["widgetLines"]),
+        (&json!("setWidget"), &json!("k"), &json!(["w"]))
+    );
+    assert!(
+        bench.screen.show(request("2", widget(None))).is_some(),
+        "clearing is the client's as before"
+    );
+    assert!(
+        bench
+            .screen
+            .show(request("3", UiCall::SetFooter { component: None }))
+            .is_none()
+    );
+    assert!(
+        bench
+            .screen
+            .show(request(
+                "4",
+                UiCall::SetFooter {
+                    component: Some(component())
+                }
+            ))
+            .is_none()
+    );
     assert_eq!(bench.next()["method"], "setFooter");
-    bench.screen.show(request("5", UiCall::SetFooter { component: None }));
+    bench
+        .screen
+        .show(request("5", UiCall::SetFooter { component: None }));
     let cleared = bench.next();
-    assert_eq!((&cleared["method"], cleared.get("lines")), (&json!("setFooter"), None));
+    assert_eq!(
+        (&cleared["method"], cleared.get("lines")),
+        (&json!("setFooter"), None)
+    );
 }

@@ -65,7 +65,9 @@ impl Reply {
     /// # Errors
     /// When the value has no JSON form.
     pub(crate) fn data<T: Serialize>(data: &T) -> Result<Self, String> {
-        serde_json::value::to_raw_value(data).map(Self::Data).map_err(|error| error.to_string())
+        serde_json::value::to_raw_value(data)
+            .map(Self::Data)
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -81,7 +83,8 @@ impl Server {
     /// Starts one request. Returns once it has either ended or begun to wait.
     pub(crate) async fn submit(self: &Arc<Self>, request: Request) {
         let id = request.id.clone();
-        let refuse = |error: &str| self.write(response::failure(id.as_ref(), &request.kind, error, None));
+        let refuse =
+            |error: &str| self.write(response::failure(id.as_ref(), &request.kind, error, None));
         if self.requests.count() >= MAX_ACTIVE {
             return refuse("Too many requests are being handled; wait for some of their responses");
         }
@@ -93,10 +96,17 @@ impl Server {
             return refuse("A request with this id is still being handled");
         };
         let server = Arc::clone(self);
-        let mut context = Context { id: request.id, command: request.kind, active: Some(active) };
+        let mut context = Context {
+            id: request.id,
+            command: request.kind,
+            active: Some(active),
+        };
         let mut handling = Box::pin(async move {
-            let outcome = AssertUnwindSafe(server.handle(command, &mut context)).catch_unwind().await;
-            let outcome = outcome.unwrap_or_else(|_| Err("Internal error; see standard error".to_owned()));
+            let outcome = AssertUnwindSafe(server.handle(command, &mut context))
+                .catch_unwind()
+                .await;
+            let outcome =
+                outcome.unwrap_or_else(|_| Err("Internal error; see standard error".to_owned()));
             server.answer(&context, outcome);
         });
         if futures::poll!(handling.as_mut()).is_pending() {
@@ -110,7 +120,9 @@ impl Server {
             Ok(Reply::Written) => return,
             Ok(Reply::Done) => response::success::<Value>(id, &context.command, None),
             Ok(Reply::Data(data)) => response::success(id, &context.command, Some(data)),
-            Ok(Reply::Failed { error, data }) => response::failure(id, &context.command, &error, Some(data)),
+            Ok(Reply::Failed { error, data }) => {
+                response::failure(id, &context.command, &error, Some(data))
+            }
             Err(error) => response::failure(id, &context.command, &error, None),
         });
     }

@@ -109,7 +109,9 @@ async fn clean_up(server: &Server) {
         server.extensions.dispose().await;
     };
     if tokio::time::timeout(CLEANUP_LIMIT, orderly).await.is_err() {
-        diagnostics::warning("Clean-up did not end in time; some session_shutdown handlers may not have finished");
+        diagnostics::warning(
+            "Clean-up did not end in time; some session_shutdown handlers may not have finished",
+        );
     }
     server.output.flush(FLUSH_LIMIT).await;
 }
@@ -131,7 +133,9 @@ async fn quit_requested(server: &Server, host: &ModeHost) {
 /// ended before its writer can have seen what came of its last record.
 fn was_piped(server: &Server, pump: &Pump, end: End) -> bool {
     let times = pump.times();
-    let unseen = times.last_record().is_some_and(|last| server.events.last_event() < last);
+    let unseen = times
+        .last_record()
+        .is_some_and(|last| server.events.last_event() < last);
     end == End::BeforeReady || unseen || times.gap().is_some_and(|gap| gap < PIPE_GAP)
 }
 
@@ -144,7 +148,10 @@ async fn finish_last_input(server: &Server) {
             server.requests.none_active().await;
             server.session.run_settled().await;
         };
-        if tokio::time::timeout(Duration::from_millis(200), done).await.is_ok() {
+        if tokio::time::timeout(Duration::from_millis(200), done)
+            .await
+            .is_ok()
+        {
             return;
         }
         let over = if server.session.is_idle() {

@@ -24,7 +24,11 @@ pub(crate) struct RpcUi {
 
 impl RpcUi {
     pub(crate) fn new(proxy: Arc<UiProxy>, screen: Arc<Screen>) -> Self {
-        Self { proxy, screen, noticed: Mutex::default() }
+        Self {
+            proxy,
+            screen,
+            noticed: Mutex::default(),
+        }
     }
 }
 
@@ -32,7 +36,9 @@ impl RpcUi {
 impl UiSink for RpcUi {
     fn show(&self, request: UiRequest) {
         let extension = request.extension_path.clone();
-        let Some(request) = self.screen.show(request) else { return };
+        let Some(request) = self.screen.show(request) else {
+            return;
+        };
         if let Err(error) = self.proxy.frame(request) {
             diagnostics::warning(&format!("A UI frame of {extension} was refused: {error}"));
         }
@@ -55,7 +61,10 @@ impl UiSink for RpcUi {
         }
         self.show(UiRequest {
             id: super::next_id("notice"),
-            call: UiCall::Notify { message, notify_type: Some(NotifyType::Warning) },
+            call: UiCall::Notify {
+                message,
+                notify_type: Some(NotifyType::Warning),
+            },
             extension_path: extension_path.to_owned(),
         });
     }

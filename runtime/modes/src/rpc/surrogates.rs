@@ -40,7 +40,10 @@ mod tests {
     fn only_lone_halves_change() {
         assert_eq!(repair(r#""\ud83d\ude00 \n \\ud83d é""#), None);
         assert_eq!(repair(r#""\ud83d""#).as_deref(), Some(r#""\ufffd""#));
-        assert_eq!(repair(r#""\ude00\ud83d\ud83d\ude00""#).as_deref(), Some(r#""\ufffd\ufffd\ud83d\ude00""#));
+        assert_eq!(
+            repair(r#""\ude00\ud83d\ud83d\ude00""#).as_deref(),
+            Some(r#""\ufffd\ufffd\ud83d\ude00""#)
+        );
         assert_eq!(repair(r#""\\\ud83dx""#).as_deref(), Some(r#""\\\ufffdx""#));
     }
 

@@ -61,7 +61,13 @@ impl UiProxy {
             || std::env::var(TITLE_VARIABLE).is_ok_and(|value| {
                 ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str())
             });
-        Arc::new(Self { output, rules, titles, table: Mutex::default(), notice: Box::new(notice) })
+        Arc::new(Self {
+            output,
+            rules,
+            titles,
+            table: Mutex::default(),
+            notice: Box::new(notice),
+        })
     }
 
     /// Writes a frame that nobody answers. Calls that have no wire form are dropped, as pi does.
@@ -82,7 +88,9 @@ impl UiProxy {
         if cancel.is_cancelled() {
             return cancelled;
         }
-        let Some(request) = self.wire_form(request) else { return cancelled };
+        let Some(request) = self.wire_form(request) else {
+            return cancelled;
+        };
         let timeout = request.call.timeout_ms().map(Duration::from_millis);
         let limit = async {
             match timeout {
@@ -108,9 +116,18 @@ impl UiProxy {
                 return cancelled;
             }
             // Entered before the frame is written: an answer can follow at once.
-            table.open.insert(request.id.clone(), Pending { call: request.call.clone(), answer });
+            table.open.insert(
+                request.id.clone(),
+                Pending {
+                    call: request.call.clone(),
+                    answer,
+                },
+            );
         }
-        let _open = ForgetOnDrop { proxy: self, id: &request.id };
+        let _open = ForgetOnDrop {
+            proxy: self,
+            id: &request.id,
+        };
         if self.output.try_push(frame).is_err() {
             return cancelled;
         }
@@ -121,12 +138,20 @@ impl UiProxy {
     pub(crate) fn answer(&self, record: &Map<String, Value>) {
         let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
         let Some(pending) = self.table.lock().open.remove(id) else {
-            (self.notice)(&format!("Ignored the answer to dialog \"{id}\": no such dialog is open"));
+            (self.notice)(&format!(
+                "Ignored the answer to dialog \"{id}\": no such dialog is open"
+            ));
             return;
         };
         // The receiver is gone when the dialog ended in the same instant; then this answer is late.
-        if pending.answer.send(UiResponse::from_record(record, &pending.call)).is_err() {
-            (self.notice)(&format!("Ignored the answer to dialog \"{id}\": it came too late"));
+        if pending
+            .answer
+            .send(UiResponse::from_record(record, &pending.call))
+            .is_err()
+        {
+            (self.notice)(&format!(
+                "Ignored the answer to dialog \"{id}\": it came too late"
+            ));
         }
     }
 
@@ -134,7 +159,11 @@ impl UiProxy {
     pub(crate) fn cancel_all(&self) {
         let open = std::mem::take(&mut self.table.lock().open);
         for (id, pending) in open {
-            if pending.answer.send(UiResponse::Cancelled { timed_out: false }).is_ok() {
+            if pending
+                .answer
+                .send(UiResponse::Cancelled { timed_out: false })
+                .is_ok()
+            {
                 self.tell_closed(&id);
             }
         }
@@ -158,7 +187,9 @@ impl UiProxy {
         if self.rules.cancel_notices {
             let notice = UiRequest {
                 id: format!("{id}-cancel"),
-                call: UiCall::Cancel { target_id: id.to_owned() },
+                call: UiCall::Cancel {
+                    target_id: id.to_owned(),
+                },
                 extension_path: String::new(),
             };
             // A client that is gone has closed its dialogs.
@@ -169,7 +200,13 @@ impl UiProxy {
     /// The request as clients know it, or nothing when they cannot.
     fn wire_form(&self, mut request: UiRequest) -> Option<UiRequest> {
         request.call = match request.call {
-            UiCall::Select { title, options, timeout, initial_index, help_text } => UiCall::Select {
+            UiCall::Select {
+                title,
+                options,
+                timeout,
+                initial_index,
+                help_text,
+            } => UiCall::Select {
                 title,
                 options: options
                     .into_iter()
@@ -181,7 +218,9 @@ impl UiProxy {
             },
             UiCall::PasteToEditor { text } => UiCall::SetEditorText { text },
             UiCall::SetTitle { .. } if !self.titles => return None,
-            UiCall::SetWidget { component: Some(_), .. } => return None,
+            UiCall::SetWidget {
+                component: Some(_), ..
+            } => return None,
             call @ (UiCall::Confirm { .. }
             | UiCall::Input { .. }
             | UiCall::Editor { .. }
@@ -217,7 +256,10 @@ impl Drop for ForgetOnDrop<'_> {
 }
 
 fn frame_line(request: &UiRequest) -> String {
-    line(&Frame { r#type: "extension_ui_request", request })
+    line(&Frame {
+        r#type: "extension_ui_request",
+        request,
+    })
 }
 
 #[cfg(test)]

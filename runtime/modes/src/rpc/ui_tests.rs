@@ -23,10 +23,18 @@ fn client(dialect: Dialect) -> Client {
     let (reader, writer) = std::io::pipe().expect("pipe");
     let notices = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&notices);
-    let proxy = UiProxy::new(OutputQueue::start(writer).expect("thread"), dialect.rules(), move |notice| {
-        sink.lock().push(notice.to_owned());
-    });
-    Client { proxy, lines: BufReader::new(reader), notices }
+    let proxy = UiProxy::new(
+        OutputQueue::start(writer).expect("thread"),
+        dialect.rules(),
+        move |notice| {
+            sink.lock().push(notice.to_owned());
+        },
+    );
+    Client {
+        proxy,
+        lines: BufReader::new(reader),
+        notices,
+    }
 }
 
 impl Client {
@@ -34,7 +42,12 @@ impl Client {
         self.open_with(id, call, CancellationToken::new())
     }
 
-    fn open_with(&self, id: &str, call: UiCall, cancel: CancellationToken) -> tokio::task::JoinHandle<UiResponse> {
+    fn open_with(
+        &self,
+        id: &str,
+        call: UiCall,
+        cancel: CancellationToken,
+    ) -> tokio::task::JoinHandle<UiResponse> {
         let proxy = Arc::clone(&self.proxy);
         let request = request(id, call);
         tokio::spawn(async move { proxy.dialog(request, cancel).await })
@@ -49,27 +62,44 @@ impl Client {
     }
 
     fn answer(&self, record: Value) {
-        let Value::Object(record) = record else { panic!("an object") };
+        let Value::Object(record) = record else {
+            panic!("an object")
+        };
         self.proxy.answer(&record);
     }
 }
 
 fn request(id: &str, call: UiCall) -> UiRequest {
-    UiRequest { id: id.into(), call, extension_path: "/ext.ts".into() }
+    UiRequest {
+        id: id.into(),
+        call,
+        extension_path: "/ext.ts".into(),
+    }
 }
 
 fn input(timeout: Option<u64>) -> UiCall {
-    UiCall::Input { title: "Name?".into(), placeholder: None, timeout }
+    UiCall::Input {
+        title: "Name?".into(),
+        placeholder: None,
+        timeout,
+    }
 }
 
 fn confirm() -> UiCall {
-    UiCall::Confirm { title: "Sure?".into(), message: "Really?".into(), timeout: None }
+    UiCall::Confirm {
+        title: "Sure?".into(),
+        message: "Really?".into(),
+        timeout: None,
+    }
 }
 
 const CANCELLED: UiResponse = UiResponse::Cancelled { timed_out: false };
 
 async fn settled(task: tokio::task::JoinHandle<UiResponse>) -> UiResponse {
-    tokio::time::timeout(Duration::from_secs(5), task).await.expect("settles").expect("no panic")
+    tokio::time::timeout(Duration::from_secs(5), task)
+        .await
+        .expect("settles")
+        .expect("no panic")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +145,10 @@ async fn time_limit_signal_and_cancel_all_end_a_dialog() {
     let mut client = client(Dialect::Xcsh);
     let timed = client.open("t", input(Some(20)));
     client.next().await;
-    assert_eq!(settled(timed).await, UiResponse::Cancelled { timed_out: true });
+    assert_eq!(
+        settled(timed).await,
+        UiResponse::Cancelled { timed_out: true }
+    );
     assert_eq!(client.next().await["targetId"], "t");
 
     let token = CancellationToken::new();
@@ -137,31 +170,57 @@ async fn no_frame_is_written_for_a_dialog_that_cannot_start() {
     let mut client = client(Dialect::Pi);
     let token = CancellationToken::new();
     token.cancel();
-    assert_eq!(settled(client.open_with("1", input(None), token)).await, CANCELLED);
+    assert_eq!(
+        settled(client.open_with("1", input(None), token)).await,
+        CANCELLED
+    );
     let refusal = client.proxy.refuse();
     assert_eq!(settled(client.open("2", input(None))).await, CANCELLED);
     drop(refusal);
-    client.proxy.frame(request("3", UiCall::SetTitle { title: "t".into() })).expect("open");
+    client
+        .proxy
+        .frame(request("3", UiCall::SetTitle { title: "t".into() }))
+        .expect("open");
     assert_eq!(client.next().await["id"], "3");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_take_the_form_that_clients_know() {
     let mut client = client(Dialect::Pi);
-    client.proxy.frame(request("1", UiCall::PasteToEditor { text: "p\u{2028}q".into() })).expect("open");
+    client
+        .proxy
+        .frame(request(
+            "1",
+            UiCall::PasteToEditor {
+                text: "p\u{2028}q".into(),
+            },
+        ))
+        .expect("open");
     assert_eq!(
         client.next().await,
         json!({"type":"extension_ui_request","id":"1","method":"set_editor_text","text":"p\u{2028}q"})
     );
     let options = vec![
         SelectOption::Text("a".into()),
-        SelectOption::Described { label: "b".into(), description: Some("long".into()) },
+        SelectOption::Described {
+            label: "b".into(),
+            description: Some("long".into()),
+        },
     ];
-    let select = UiCall::Select { title: "Pick".into(), options, timeout: None, initial_index: None, help_text: None };
+    let select = UiCall::Select {
+        title: "Pick".into(),
+        options,
+        timeout: None,
+        initial_index: None,
+        help_text: None,
+    };
     let dialog = client.open("2", select);
     assert_eq!(client.next().await["options"], json!(["a", "b"]));
     client.answer(json!({"id":"2","value":"not in list"}));
-    assert_eq!(settled(dialog).await, UiResponse::Value(json!("not in list")));
+    assert_eq!(
+        settled(dialog).await,
+        UiResponse::Value(json!("not in list"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

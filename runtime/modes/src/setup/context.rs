@@ -5,7 +5,13 @@ use std::path::Path;
 use pier_agent::prompt::{ContextFile, PromptConfig};
 
 /// Names of context files; the first one in a directory counts.
-const CONTEXT_FILES: &[&str] = &["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
+const CONTEXT_FILES: &[&str] = &[
+    "AGENTS.override.md",
+    "AGENTS.md",
+    "AGENTS.MD",
+    "CLAUDE.md",
+    "CLAUDE.MD",
+];
 
 /// Where to look.
 pub(super) struct Sources<'a> {
@@ -26,11 +32,24 @@ pub(super) fn prompt(sources: &Sources<'_>) -> PromptConfig {
     let append = if sources.append.is_empty() {
         standing_file(sources, "APPEND_SYSTEM.md")
     } else {
-        let texts: Vec<_> = sources.append.iter().map(|given| text_or_file(given, sources.cwd)).collect();
+        let texts: Vec<_> = sources
+            .append
+            .iter()
+            .map(|given| text_or_file(given, sources.cwd))
+            .collect();
         Some(texts.join("\n\n"))
     };
-    let context_files = if sources.no_context_files { Vec::new() } else { context_files(sources) };
-    PromptConfig { custom, append, context_files, ..PromptConfig::default() }
+    let context_files = if sources.no_context_files {
+        Vec::new()
+    } else {
+        context_files(sources)
+    };
+    PromptConfig {
+        custom,
+        append,
+        context_files,
+        ..PromptConfig::default()
+    }
 }
 
 /// The content of the file that the text names, or the text itself.
@@ -48,19 +67,32 @@ fn text_or_file(given: &str, cwd: &Path) -> String {
 
 /// The trusted project's file, else the user's.
 fn standing_file(sources: &Sources<'_>, name: &str) -> Option<String> {
-    let project = sources.trusted.then(|| std::fs::read_to_string(sources.cwd.join(".pi").join(name)).ok()).flatten();
+    let project = sources
+        .trusted
+        .then(|| std::fs::read_to_string(sources.cwd.join(".pi").join(name)).ok())
+        .flatten();
     project.or_else(|| std::fs::read_to_string(sources.agent_dir.join(name)).ok())
 }
 
 fn context_files(sources: &Sources<'_>) -> Vec<ContextFile> {
     let mut directories = vec![sources.agent_dir];
-    directories.extend(sources.cwd.ancestors().collect::<Vec<_>>().into_iter().rev());
+    directories.extend(
+        sources
+            .cwd
+            .ancestors()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev(),
+    );
     let mut files: Vec<ContextFile> = Vec::new();
     for directory in directories {
-        let found = CONTEXT_FILES.iter().map(|name| directory.join(name)).find_map(|path| {
-            let content = std::fs::read_to_string(&path).ok()?;
-            Some(ContextFile { path, content })
-        });
+        let found = CONTEXT_FILES
+            .iter()
+            .map(|name| directory.join(name))
+            .find_map(|path| {
+                let content = std::fs::read_to_string(&path).ok()?;
+                Some(ContextFile { path, content })
+            });
         files.extend(found.filter(|file| !files.iter().any(|known| known.path == file.path)));
     }
     files
@@ -74,7 +106,14 @@ mod tests {
     use super::{Sources, prompt};
 
     fn sources<'a>(cwd: &'a Path, agent_dir: &'a Path) -> Sources<'a> {
-        Sources { cwd, agent_dir, trusted: false, custom: None, append: &[], no_context_files: false }
+        Sources {
+            cwd,
+            agent_dir,
+            trusted: false,
+            custom: None,
+            append: &[],
+            no_context_files: false,
+        }
     }
 
     #[test]
@@ -88,9 +127,20 @@ mod tests {
         fs::write(cwd.join("AGENTS.md"), "shadowed").expect("write");
         fs::write(cwd.join("AGENTS.override.md"), "inner").expect("write");
         let read = prompt(&sources(&cwd, &agent));
-        let texts: Vec<_> = read.context_files.iter().map(|file| file.content.as_str()).collect();
+        let texts: Vec<_> = read
+            .context_files
+            .iter()
+            .map(|file| file.content.as_str())
+            .collect();
         assert_eq!(texts, ["user", "outer", "inner"]);
-        assert!(prompt(&Sources { no_context_files: true, ..sources(&cwd, &agent) }).context_files.is_empty());
+        assert!(
+            prompt(&Sources {
+                no_context_files: true,
+                ..sources(&cwd, &agent)
+            })
+            .context_files
+            .is_empty()
+        );
     }
 
     #[test]
@@ -102,9 +152,33 @@ mod tests {
         fs::write(dir.path().join("p.txt"), "from file").expect("write");
         let base = || sources(dir.path(), dir.path());
         assert_eq!(prompt(&base()).custom.as_deref(), Some("user"));
-        assert_eq!(prompt(&Sources { trusted: true, ..base() }).custom.as_deref(), Some("project"));
-        assert_eq!(prompt(&Sources { custom: Some("p.txt"), ..base() }).custom.as_deref(), Some("from file"));
+        assert_eq!(
+            prompt(&Sources {
+                trusted: true,
+                ..base()
+            })
+            .custom
+            .as_deref(),
+            Some("project")
+        );
+        assert_eq!(
+            prompt(&Sources {
+                custom: Some("p.txt"),
+                ..base()
+            })
+            .custom
+            .as_deref(),
+            Some("from file")
+        );
         let append = ["one".to_owned(), "p.txt".to_owned()];
-        assert_eq!(prompt(&Sources { append: &append, ..base() }).append.as_deref(), Some("one\n\nfrom file"));
+        assert_eq!(
+            prompt(&Sources {
+                append: &append,
+                ..base()
+            })
+            .append
+            .as_deref(),
+            Some("one\n\nfrom file")
+        );
     }
 }

@@ -24,12 +24,17 @@ pub(super) struct Places {
 
 impl Places {
     fn options(&self, trusted: bool) -> DiscoveryOptions {
-        let mut options =
-            DiscoveryOptions::standard(self.cwd.clone(), self.agent_dir.clone(), crate::paths::home());
+        let mut options = DiscoveryOptions::standard(
+            self.cwd.clone(),
+            self.agent_dir.clone(),
+            crate::paths::home(),
+        );
         options.explicit.clone_from(&self.choice.extensions);
         options.no_discovery = self.choice.no_extensions;
         if trusted {
-            options.settings.push(layer(&self.cwd.join(".pi"), Scope::Project));
+            options
+                .settings
+                .push(layer(&self.cwd.join(".pi"), Scope::Project));
         }
         options.settings.push(layer(&self.agent_dir, Scope::User));
         options
@@ -39,7 +44,9 @@ impl Places {
     async fn discover(&self, trusted: bool) -> Discovery {
         let mut discovery = ExtensionHost::discover(self.options(trusted)).await;
         if !trusted {
-            discovery.extensions.retain(|extension| extension.scope != Scope::Project);
+            discovery
+                .extensions
+                .retain(|extension| extension.scope != Scope::Project);
         }
         discovery
     }
@@ -53,7 +60,13 @@ fn layer(base: &Path, scope: Scope) -> SettingsLayer {
         .and_then(|text| serde_json::from_str::<Value>(&text).ok())
         .filter(Value::is_object)
         .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    SettingsLayer { file, base: base.to_owned(), scope, profile: Profile::Pi, values }
+    SettingsLayer {
+        file,
+        base: base.to_owned(),
+        scope,
+        profile: Profile::Pi,
+        values,
+    }
 }
 
 /// Loads what the user chose, decides about trust, then loads what the project brings along. The
@@ -68,7 +81,9 @@ pub(super) async fn load(
     // nothing of it runs.
     let everything = ExtensionHost::discover(places.options(true)).await;
     let own = |scope: Scope| scope != Scope::Project;
-    let mut outcome = host.load(&everything, |extension| own(extension.scope)).await;
+    let mut outcome = host
+        .load(&everything, |extension| own(extension.scope))
+        .await;
     let question = TrustQuestion {
         cwd: places.cwd.clone(),
         agent_dir: places.agent_dir.clone(),
@@ -78,8 +93,13 @@ pub(super) async fn load(
     let trusted = host.decide_trust(&question).await.trusted;
     host.set_trusted(trusted);
     if trusted && everything.has_project_extensions() {
-        let projects = Discovery { extensions: everything.extensions, ..Discovery::default() };
-        let second = host.load(&projects, |extension| !own(extension.scope)).await;
+        let projects = Discovery {
+            extensions: everything.extensions,
+            ..Discovery::default()
+        };
+        let second = host
+            .load(&projects, |extension| !own(extension.scope))
+            .await;
         outcome.loaded.extend(second.loaded);
         outcome.errors.extend(second.errors);
         outcome.warnings.extend(second.warnings);
@@ -102,29 +122,48 @@ pub(super) struct Loaded {
 #[async_trait]
 impl Extensions for Loaded {
     fn commands(&self) -> Vec<SlashCommand> {
-        let commands = self.host.commands().into_iter().map(|command| SlashCommand {
-            name: command.name,
-            description: command.description,
-            source: "extension",
-            source_info: command.source,
-        });
-        commands.chain(self.prompt_commands.iter().cloned()).collect()
+        let commands = self
+            .host
+            .commands()
+            .into_iter()
+            .map(|command| SlashCommand {
+                name: command.name,
+                description: command.description,
+                source: "extension",
+                source_info: command.source,
+            });
+        commands
+            .chain(self.prompt_commands.iter().cloned())
+            .collect()
     }
 
     async fn services(&self) -> Vec<Value> {
         self.host.service_status().await
     }
 
-    async fn component(&self, component: &ComponentHandle, op: &str, members: Value) -> Option<Value> {
+    async fn component(
+        &self,
+        component: &ComponentHandle,
+        op: &str,
+        members: Value,
+    ) -> Option<Value> {
         self.host.component(component, op, members).await
     }
 
-    async fn reload(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String> {
+    async fn reload(
+        &self,
+        ended: ShutdownReason,
+        starting: SessionStartReason,
+    ) -> Result<(), String> {
         let outcome = self.host.reload_runtime(ended, starting).await;
         super::warn_all(&outcome.warnings);
         match outcome.errors.as_slice() {
             [] => Ok(()),
-            errors => Err(errors.iter().map(super::load_sentence).collect::<Vec<_>>().join("\n")),
+            errors => Err(errors
+                .iter()
+                .map(super::load_sentence)
+                .collect::<Vec<_>>()
+                .join("\n")),
         }
     }
 

@@ -14,13 +14,13 @@ mod tools;
 
 use std::sync::Arc;
 
+use pier_agent::AgentSession;
 use pier_agent::agent_session::{AgentConfig, ScopedModel};
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
 use pier_agent::session::{SessionDirs, SessionOptions};
 use pier_agent::settings::SettingsStore;
 use pier_agent::tool::{ToolFilter, ToolRegistry};
-use pier_agent::AgentSession;
 use pier_bridge::isolate::IsolateFactory;
 use pier_bridge::ui::{HeadlessUi, UiSink};
 use pier_bridge::{AgentPort, Binding, ExtensionHost, HostOptions, Limits, Mode};
@@ -36,7 +36,8 @@ pub use pier_bridge::{DeclaredFlag, GivenFlag};
 pub use pier_protocol::extension::FlagType;
 
 pub use options::{
-    ExtensionFlags, FlagOutcome, ModelChoice, ResourceChoice, SessionChoice, StartOptions, ToolChoice,
+    ExtensionFlags, FlagOutcome, ModelChoice, ResourceChoice, SessionChoice, StartOptions,
+    ToolChoice,
 };
 pub use sessions::SessionChoiceError;
 
@@ -100,8 +101,16 @@ pub struct Boot {
 impl Boot {
     /// Prepares a start. Isolates come from `isolates`.
     #[must_use]
-    pub fn new(options: StartOptions, flags: ExtensionFlags, isolates: Arc<dyn IsolateFactory>) -> Self {
-        Self { options, flags, isolates }
+    pub fn new(
+        options: StartOptions,
+        flags: ExtensionFlags,
+        isolates: Arc<dyn IsolateFactory>,
+    ) -> Self {
+        Self {
+            options,
+            flags,
+            isolates,
+        }
     }
 
     /// Working directory of the session.
@@ -111,7 +120,11 @@ impl Boot {
 
     /// Builds the session and binds extensions to it. Diagnostics go to standard error.
     pub(crate) async fn start(self, surroundings: Surroundings) -> Result<Started, StartError> {
-        let Self { options, flags, isolates } = self;
+        let Self {
+            options,
+            flags,
+            isolates,
+        } = self;
         let trace = startup_trace::StartupTrace::begin();
         let user_file = options.agent_dir.join("settings.json");
         let (settings, warnings) = SettingsStore::load(user_file, None);
@@ -148,11 +161,13 @@ impl Boot {
             choice: options.resources.clone(),
         };
         let user_settings = Value::Object(settings.get().raw.clone());
-        let (outcome, trusted) = extensions::load(&host, &places, options.trust, &user_settings).await;
+        let (outcome, trusted) =
+            extensions::load(&host, &places, options.trust, &user_settings).await;
         trace.loaded(outcome.loaded.len());
         if trusted {
             warn_all(&settings.set_project_file(Some(options.cwd.join(".pi/settings.json"))));
-            let (limits, warnings) = Limits::from_settings(&Value::Object(settings.get().raw.clone()));
+            let (limits, warnings) =
+                Limits::from_settings(&Value::Object(settings.get().raw.clone()));
             warn_all(&warnings);
             host.set_limits(limits);
         }
@@ -162,7 +177,9 @@ impl Boot {
         }
         let flags = flags(&host.declared_flags()).map_err(StartError::Flags)?;
         warn_all(&flags.warnings);
-        host.apply_flags(&flags.given).await.map_err(|errors| StartError::Flags(errors.join("\n")))?;
+        host.apply_flags(&flags.given)
+            .await
+            .map_err(|errors| StartError::Flags(errors.join("\n")))?;
 
         hide_scripted(&providers, &options);
         tools::apply(&registry, &options.tools, &default_tools(&settings));
@@ -197,10 +214,15 @@ impl Boot {
             diagnostics::warning(&format!("The session was not named: {error}"));
         }
 
-        let prompt_commands: Vec<Value> =
-            found.commands.iter().filter_map(|command| serde_json::to_value(command).ok()).collect();
-        let loaded: Arc<dyn Extensions> =
-            Arc::new(extensions::Loaded { host: host.clone(), prompt_commands: found.commands });
+        let prompt_commands: Vec<Value> = found
+            .commands
+            .iter()
+            .filter_map(|command| serde_json::to_value(command).ok())
+            .collect();
+        let loaded: Arc<dyn Extensions> = Arc::new(extensions::Loaded {
+            host: host.clone(),
+            prompt_commands: found.commands,
+        });
         surroundings.host.attach(Arc::clone(&loaded));
         let reporter = Arc::clone(&surroundings.host);
         host.set_error_sink(Arc::new(move |report| {
@@ -208,9 +230,26 @@ impl Boot {
         }));
         let has_ui = surroundings.ui.is_some();
         let ui = surroundings.ui.unwrap_or_else(|| Arc::new(HeadlessUi));
-        let port = Arc::new(AgentPort::new(session.clone(), Arc::new(move || prompt_commands.clone())));
-        host.bind(port, Binding { mode: surroundings.mode, has_ui, ui, ui_profile: surroundings.ui_profile }).await;
-        Ok(Started { session, extensions: loaded, failures: outcome.errors, messages: flags.messages })
+        let port = Arc::new(AgentPort::new(
+            session.clone(),
+            Arc::new(move || prompt_commands.clone()),
+        ));
+        host.bind(
+            port,
+            Binding {
+                mode: surroundings.mode,
+                has_ui,
+                ui,
+                ui_profile: surroundings.ui_profile,
+            },
+        )
+        .await;
+        Ok(Started {
+            session,
+            extensions: loaded,
+            failures: outcome.errors,
+            messages: flags.messages,
+        })
     }
 }
 
@@ -223,11 +262,19 @@ fn warn_all(warnings: &[String]) {
 /// How people are told that an extension could not be loaded.
 fn load_sentence(failure: &ExtensionErrorReport) -> String {
     let reason = diagnostics::with_place(&failure.error, failure.location.as_ref());
-    format!("Failed to load extension \"{}\": {reason}", failure.extension_path)
+    format!(
+        "Failed to load extension \"{}\": {reason}",
+        failure.extension_path
+    )
 }
 
 fn session_options(options: &StartOptions, settings: &SettingsStore) -> SessionOptions {
-    let setting = settings.get().raw.get("sessionDir").and_then(Value::as_str).map(str::to_owned);
+    let setting = settings
+        .get()
+        .raw
+        .get("sessionDir")
+        .and_then(Value::as_str)
+        .map(str::to_owned);
     let custom = SessionDirs::choose_custom(
         options.session.dir.as_deref().map(AsRef::as_ref),
         options.session_dir_variable.as_deref().map(AsRef::as_ref),
@@ -240,19 +287,26 @@ fn session_options(options: &StartOptions, settings: &SettingsStore) -> SessionO
 
 fn scripted(options: &StartOptions) -> Result<ScriptedProvider, StartError> {
     match &options.script {
-        Some(path) => ScriptedProvider::from_file(path).map_err(|error| StartError::Script(error.to_string())),
+        Some(path) => {
+            ScriptedProvider::from_file(path).map_err(|error| StartError::Script(error.to_string()))
+        }
         None => Ok(ScriptedProvider::new()),
     }
 }
 
-fn find_resources(options: &StartOptions, settings: &SettingsStore, trusted: bool) -> resources::Resources {
+fn find_resources(
+    options: &StartOptions,
+    settings: &SettingsStore,
+    trusted: bool,
+) -> resources::Resources {
     let raw = settings.get();
     let listed = |key: &str| -> Vec<std::path::PathBuf> {
         let list = raw.raw.get(key).and_then(Value::as_array);
         let words = list.into_iter().flatten().filter_map(Value::as_str);
-        words.filter(|word| !word.starts_with(['!', '-'])).map(|word| {
-            crate::paths::expand(word.trim_start_matches('+'), &options.agent_dir)
-        }).collect()
+        words
+            .filter(|word| !word.starts_with(['!', '-']))
+            .map(|word| crate::paths::expand(word.trim_start_matches('+'), &options.agent_dir))
+            .collect()
     };
     resources::find(&resources::Places {
         cwd: &options.cwd,
@@ -269,9 +323,22 @@ fn find_resources(options: &StartOptions, settings: &SettingsStore, trusted: boo
 fn hide_scripted(providers: &ProviderRegistry, options: &StartOptions) {
     let asked_for = options.script.is_some()
         || options.model.provider.as_deref() == Some(PROVIDER)
-        || options.model.pattern.as_deref().is_some_and(|pattern| pattern.contains(PROVIDER))
-        || options.model.scope.iter().any(|pattern| pattern.contains(PROVIDER));
-    if !asked_for && providers.available_models().iter().any(|model| model.provider != PROVIDER) {
+        || options
+            .model
+            .pattern
+            .as_deref()
+            .is_some_and(|pattern| pattern.contains(PROVIDER))
+        || options
+            .model
+            .scope
+            .iter()
+            .any(|pattern| pattern.contains(PROVIDER));
+    if !asked_for
+        && providers
+            .available_models()
+            .iter()
+            .any(|model| model.provider != PROVIDER)
+    {
         providers.unregister("builtin", PROVIDER);
     }
 }
@@ -279,7 +346,11 @@ fn hide_scripted(providers: &ProviderRegistry, options: &StartOptions) {
 fn default_tools(settings: &SettingsStore) -> Vec<String> {
     let list = settings.get();
     let list = list.raw.get("defaultTools").and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[derive(Default)]
@@ -298,7 +369,11 @@ fn choose_model(
     let models = providers.models();
     let mut chosen = ChosenModel::default();
     let settings = settings.get();
-    let patterns = if choice.scope.is_empty() { &settings.enabled_models } else { &choice.scope };
+    let patterns = if choice.scope.is_empty() {
+        &settings.enabled_models
+    } else {
+        &choice.scope
+    };
     let (scoped, unmatched) = model::scope(&models, patterns);
     warn_all(&unmatched);
     chosen.scoped = scoped;

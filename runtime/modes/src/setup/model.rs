@@ -17,8 +17,16 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// A sentence that repeats the pattern.
-pub(super) fn find(models: &[Arc<Model>], provider: Option<&str>, pattern: &str) -> Result<Found, String> {
-    let found = |model: Arc<Model>, level| Found { model, thinking_level: level, warning: None };
+pub(super) fn find(
+    models: &[Arc<Model>],
+    provider: Option<&str>,
+    pattern: &str,
+) -> Result<Found, String> {
+    let found = |model: Arc<Model>, level| Found {
+        model,
+        thinking_level: level,
+        warning: None,
+    };
     let candidates = of_provider(models, provider);
     if let Some(model) = best(&candidates, pattern) {
         return Ok(found(model, None));
@@ -30,17 +38,34 @@ pub(super) fn find(models: &[Arc<Model>], provider: Option<&str>, pattern: &str)
         return Ok(found(model, level));
     }
     let (known, id) = match (provider, rest.split_once('/')) {
-        (Some(provider), _) => (provider, rest.strip_prefix(provider).and_then(|id| id.strip_prefix('/')).unwrap_or(rest)),
+        (Some(provider), _) => (
+            provider,
+            rest.strip_prefix(provider)
+                .and_then(|id| id.strip_prefix('/'))
+                .unwrap_or(rest),
+        ),
         (None, Some((provider, id))) => (provider, id),
-        (None, None) => return Err(format!("No model matches \"{pattern}\"; --list-models shows what there is")),
+        (None, None) => {
+            return Err(format!(
+                "No model matches \"{pattern}\"; --list-models shows what there is"
+            ));
+        }
     };
     match models.iter().find(|model| model.provider == known) {
         Some(sibling) if !id.is_empty() => Ok(Found {
-            model: Arc::new(Model { id: id.to_owned(), name: id.to_owned(), ..(**sibling).clone() }),
+            model: Arc::new(Model {
+                id: id.to_owned(),
+                name: id.to_owned(),
+                ..(**sibling).clone()
+            }),
             thinking_level: level,
-            warning: Some(format!("Model \"{id}\" not found for provider \"{known}\". Using custom model id.")),
+            warning: Some(format!(
+                "Model \"{id}\" not found for provider \"{known}\". Using custom model id."
+            )),
         }),
-        _ => Err(format!("No model matches \"{pattern}\": there is no provider \"{known}\" with models")),
+        _ => Err(format!(
+            "No model matches \"{pattern}\": there is no provider \"{known}\" with models"
+        )),
     }
 }
 
@@ -56,7 +81,11 @@ pub(super) fn scope(models: &[Arc<Model>], patterns: &[String]) -> (Vec<ScopedMo
             split_level(pattern)
         };
         let matching: Vec<_> = if rest.contains('*') {
-            models.iter().filter(|model| matches(rest, &model.key()) || matches(rest, &model.id)).cloned().collect()
+            models
+                .iter()
+                .filter(|model| matches(rest, &model.key()) || matches(rest, &model.id))
+                .cloned()
+                .collect()
         } else {
             best(models, rest).into_iter().collect()
         };
@@ -65,7 +94,10 @@ pub(super) fn scope(models: &[Arc<Model>], patterns: &[String]) -> (Vec<ScopedMo
         }
         for model in matching {
             if !scoped.iter().any(|known| known.model.key() == model.key()) {
-                scoped.push(ScopedModel { model, thinking_level: level });
+                scoped.push(ScopedModel {
+                    model,
+                    thinking_level: level,
+                });
             }
         }
     }
@@ -76,9 +108,13 @@ pub(super) fn scope(models: &[Arc<Model>], patterns: &[String]) -> (Vec<ScopedMo
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut parts: Vec<_> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
     for part in parts {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],
@@ -89,7 +125,11 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 fn of_provider(models: &[Arc<Model>], provider: Option<&str>) -> Vec<Arc<Model>> {
-    models.iter().filter(|model| provider.is_none_or(|name| model.provider == name)).cloned().collect()
+    models
+        .iter()
+        .filter(|model| provider.is_none_or(|name| model.provider == name))
+        .cloned()
+        .collect()
 }
 
 fn names(model: &Model, pattern: &str) -> bool {
@@ -103,11 +143,18 @@ fn best(models: &[Arc<Model>], pattern: &str) -> Option<Arc<Model>> {
     }
     let wanted = pattern.to_lowercase();
     let exact = models.iter().find(|model| names(model, pattern));
-    let same = || models.iter().find(|model| model.id.to_lowercase() == wanted || model.key().to_lowercase() == wanted);
+    let same = || {
+        models
+            .iter()
+            .find(|model| model.id.to_lowercase() == wanted || model.key().to_lowercase() == wanted)
+    };
     let part = || {
         models
             .iter()
-            .filter(|model| model.key().to_lowercase().contains(&wanted) || model.name.to_lowercase().contains(&wanted))
+            .filter(|model| {
+                model.key().to_lowercase().contains(&wanted)
+                    || model.name.to_lowercase().contains(&wanted)
+            })
             .min_by_key(|model| model.id.len())
     };
     exact.or_else(same).or_else(part).cloned()
@@ -132,15 +179,28 @@ mod tests {
     use super::{find, matches, scope};
 
     fn models() -> Vec<Arc<Model>> {
-        [("p", "big-2", "Big Two"), ("p", "big-2-mini", "Big Two Mini"), ("q", "big-2", "Other"), ("q", "a:low", "Odd")]
-            .into_iter()
-            .map(|(provider, id, name)| {
-                Arc::new(Model { id: id.into(), name: name.into(), provider: provider.into(), ..Model::default() })
+        [
+            ("p", "big-2", "Big Two"),
+            ("p", "big-2-mini", "Big Two Mini"),
+            ("q", "big-2", "Other"),
+            ("q", "a:low", "Odd"),
+        ]
+        .into_iter()
+        .map(|(provider, id, name)| {
+            Arc::new(Model {
+                id: id.into(),
+                name: name.into(),
+                provider: provider.into(),
+                ..Model::default()
             })
-            .collect()
+        })
+        .collect()
     }
 
-    fn key(provider: Option<&str>, pattern: &str) -> Result<(String, Option<ThinkingLevel>), String> {
+    fn key(
+        provider: Option<&str>,
+        pattern: &str,
+    ) -> Result<(String, Option<ThinkingLevel>), String> {
         find(&models(), provider, pattern).map(|found| (found.model.key(), found.thinking_level))
     }
 
@@ -154,14 +214,20 @@ mod tests {
 
     #[test]
     fn a_level_is_split_off_only_when_the_whole_is_no_model() {
-        assert_eq!(key(None, "big-2:high"), Ok(("p/big-2".into(), Some(ThinkingLevel::High))));
+        assert_eq!(
+            key(None, "big-2:high"),
+            Ok(("p/big-2".into(), Some(ThinkingLevel::High)))
+        );
         assert_eq!(key(None, "a:low"), Ok(("q/a:low".into(), None)));
     }
 
     #[test]
     fn an_unknown_id_of_a_known_provider_is_used_with_a_warning() {
         let found = find(&models(), None, "p/newest:low").expect("custom");
-        assert_eq!((found.model.key().as_str(), found.thinking_level), ("p/newest", Some(ThinkingLevel::Low)));
+        assert_eq!(
+            (found.model.key().as_str(), found.thinking_level),
+            ("p/newest", Some(ThinkingLevel::Low))
+        );
         assert_eq!(
             found.warning.as_deref(),
             Some("Model \"newest\" not found for provider \"p\". Using custom model id.")
@@ -172,7 +238,11 @@ mod tests {
 
     #[test]
     fn scopes_take_globs_and_levels_and_keep_their_order() {
-        let patterns = ["q/*".to_owned(), "big-2-mini:low".to_owned(), "nothing".to_owned()];
+        let patterns = [
+            "q/*".to_owned(),
+            "big-2-mini:low".to_owned(),
+            "nothing".to_owned(),
+        ];
         let (scoped, unmatched) = scope(&models(), &patterns);
         let keys: Vec<_> = scoped.iter().map(|one| one.model.key()).collect();
         assert_eq!(keys, ["q/big-2", "q/a:low", "p/big-2-mini"]);
@@ -182,7 +252,12 @@ mod tests {
 
     #[test]
     fn stars_match_any_run() {
-        assert!(matches("a*c", "aXXc") && matches("*", "") && matches("A*", "abc") && matches("*b*", "abc"));
+        assert!(
+            matches("a*c", "aXXc")
+                && matches("*", "")
+                && matches("A*", "abc")
+                && matches("*b*", "abc")
+        );
         assert!(!matches("a*c", "ab") && !matches("abc", "abcd") && !matches("a*a", "a"));
     }
 }

@@ -40,21 +40,41 @@ struct Origin {
     scope: &'static str,
 }
 
-const CLI: Origin = Origin { source: "cli", scope: "temporary" };
-const USER: Origin = Origin { source: "local", scope: "user" };
-const PROJECT: Origin = Origin { source: "local", scope: "project" };
+const CLI: Origin = Origin {
+    source: "cli",
+    scope: "temporary",
+};
+const USER: Origin = Origin {
+    source: "local",
+    scope: "user",
+};
+const PROJECT: Origin = Origin {
+    source: "local",
+    scope: "project",
+};
 
 /// Looks everywhere: command line, project, user.
 pub(super) fn find(places: &Places<'_>) -> Resources {
     let mut found = Resources::default();
-    let expand = |paths: &[String]| paths.iter().map(|path| crate::paths::expand(path, places.cwd)).collect::<Vec<_>>();
-    let mut skill_roots: Vec<(PathBuf, Origin)> =
-        expand(&places.choice.skills).into_iter().map(|path| (path, CLI)).collect();
-    let mut prompt_roots: Vec<(PathBuf, Origin)> =
-        expand(&places.choice.prompt_templates).into_iter().map(|path| (path, CLI)).collect();
+    let expand = |paths: &[String]| {
+        paths
+            .iter()
+            .map(|path| crate::paths::expand(path, places.cwd))
+            .collect::<Vec<_>>()
+    };
+    let mut skill_roots: Vec<(PathBuf, Origin)> = expand(&places.choice.skills)
+        .into_iter()
+        .map(|path| (path, CLI))
+        .collect();
+    let mut prompt_roots: Vec<(PathBuf, Origin)> = expand(&places.choice.prompt_templates)
+        .into_iter()
+        .map(|path| (path, CLI))
+        .collect();
     for (path, _) in skill_roots.iter().chain(&prompt_roots) {
         if !path.exists() {
-            found.warnings.push(format!("Path does not exist: {}", path.display()));
+            found
+                .warnings
+                .push(format!("Path does not exist: {}", path.display()));
         }
     }
     if !places.choice.no_skills {
@@ -63,14 +83,24 @@ pub(super) fn find(places: &Places<'_>) -> Resources {
             skill_roots.push((places.cwd.join(".agents/skills"), PROJECT));
         }
         skill_roots.push((places.agent_dir.join("skills"), USER));
-        skill_roots.extend(places.skill_settings.iter().map(|path| (path.clone(), USER)));
+        skill_roots.extend(
+            places
+                .skill_settings
+                .iter()
+                .map(|path| (path.clone(), USER)),
+        );
     }
     if !places.choice.no_prompt_templates {
         if places.trusted {
             prompt_roots.push((places.cwd.join(".pi/prompts"), PROJECT));
         }
         prompt_roots.push((places.agent_dir.join("prompts"), USER));
-        prompt_roots.extend(places.prompt_settings.iter().map(|path| (path.clone(), USER)));
+        prompt_roots.extend(
+            places
+                .prompt_settings
+                .iter()
+                .map(|path| (path.clone(), USER)),
+        );
     }
     for (root, origin) in prompt_roots {
         found.templates_in(&root, origin);
@@ -79,7 +109,9 @@ pub(super) fn find(places: &Places<'_>) -> Resources {
         found.skills_in(&root, origin, 0);
     }
     // `get_commands` lists templates before skills, whatever order they were found in.
-    found.commands.sort_by_key(|command| command.source == "skill");
+    found
+        .commands
+        .sort_by_key(|command| command.source == "skill");
     found
 }
 
@@ -104,38 +136,84 @@ impl Resources {
     }
 
     fn skill(&mut self, file: &Path, origin: Origin) {
-        let Some(content) = self.read(file) else { return };
+        let Some(content) = self.read(file) else {
+            return;
+        };
         let matter = FrontMatter::of(&content);
         let fallback = match file.file_name().is_some_and(|name| name == "SKILL.md") {
             true => file.parent().and_then(Path::file_name),
             false => file.file_stem(),
         };
-        let name = matter.value("name").unwrap_or_else(|| fallback.unwrap_or_default().to_string_lossy().into_owned());
+        let name = matter
+            .value("name")
+            .unwrap_or_else(|| fallback.unwrap_or_default().to_string_lossy().into_owned());
         let Some(description) = matter.value("description") else {
-            self.warnings.push(format!("Skill {} has no description and is ignored", file.display()));
+            self.warnings.push(format!(
+                "Skill {} has no description and is ignored",
+                file.display()
+            ));
             return;
         };
         if self.skills.iter().any(|known| known.name == name) {
             return;
         }
-        self.commands.push(command(format!("skill:{name}"), Some(description.clone()), "skill", file, origin));
-        self.skills.push(SkillSummary { name, description, location: file.to_owned() });
+        self.commands.push(command(
+            format!("skill:{name}"),
+            Some(description.clone()),
+            "skill",
+            file,
+            origin,
+        ));
+        self.skills.push(SkillSummary {
+            name,
+            description,
+            location: file.to_owned(),
+        });
     }
 
     fn templates_in(&mut self, path: &Path, origin: Origin) {
-        let files = if path.is_file() { vec![path.to_owned()] } else { entries(path) };
-        for file in files.into_iter().filter(|file| file.is_file() && is_markdown(file)) {
-            let Some(content) = self.read(&file) else { continue };
-            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let files = if path.is_file() {
+            vec![path.to_owned()]
+        } else {
+            entries(path)
+        };
+        for file in files
+            .into_iter()
+            .filter(|file| file.is_file() && is_markdown(file))
+        {
+            let Some(content) = self.read(&file) else {
+                continue;
+            };
+            let name = file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if self.templates.iter().any(|known| known.name == name) {
                 continue;
             }
-            let body = pier_agent::prompt::expand::without_front_matter(&content).trim().to_owned();
+            let body = pier_agent::prompt::expand::without_front_matter(&content)
+                .trim()
+                .to_owned();
             let description = FrontMatter::of(&content).value("description").or_else(|| {
-                body.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+                body.lines()
+                    .map(str::trim)
+                    .find(|line| !line.is_empty())
+                    .map(str::to_owned)
             });
-            self.commands.push(command(name.clone(), description.clone(), "prompt", &file, origin));
-            self.templates.push(PromptTemplate { name, description, path: file, content: body });
+            self.commands.push(command(
+                name.clone(),
+                description.clone(),
+                "prompt",
+                &file,
+                origin,
+            ));
+            self.templates.push(PromptTemplate {
+                name,
+                description,
+                path: file,
+                content: body,
+            });
         }
     }
 
@@ -143,7 +221,8 @@ impl Resources {
         match std::fs::read_to_string(file) {
             Ok(content) => Some(content),
             Err(error) => {
-                self.warnings.push(format!("Cannot read {}: {error}", file.display()));
+                self.warnings
+                    .push(format!("Cannot read {}: {error}", file.display()));
                 None
             }
         }
@@ -177,14 +256,18 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| !name.to_string_lossy().starts_with('.'))
+        })
         .collect();
     paths.sort();
     paths
 }
 
 fn is_markdown(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
 
 /// The `key: value` lines between two lines `---` at the start of a file.
@@ -200,12 +283,20 @@ impl<'a> FrontMatter<'a> {
     /// The value of a key on its own line, without quotes; a block (`|`, `>`) is its indented lines.
     fn value(&self, key: &str) -> Option<String> {
         let mut lines = self.0.lines();
-        let value = lines.by_ref().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim();
+        let value = lines
+            .by_ref()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?
+            .trim();
         let text = if matches!(value, "|" | ">" | "|-" | ">-") {
             let block = lines.take_while(|line| line.starts_with(' ') || line.is_empty());
-            block.map(str::trim).collect::<Vec<_>>().join(if value.starts_with('|') { "\n" } else { " " })
+            block
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join(if value.starts_with('|') { "\n" } else { " " })
         } else {
-            let unquoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            let unquoted = ['"', '\'']
+                .iter()
+                .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
             unquoted.unwrap_or(value).to_owned()
         };
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
@@ -217,7 +308,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{FrontMatter, Places, Resources, ResourceChoice, find};
+    use super::{FrontMatter, Places, ResourceChoice, Resources, find};
 
     fn look(dir: &Path, trusted: bool, choice: &ResourceChoice) -> Resources {
         find(&Places {
@@ -238,17 +329,36 @@ mod tests {
     #[test]
     fn skills_and_templates_are_found_project_before_user() {
         let dir = tempfile::tempdir().expect("dir");
-        write(&dir.path().join("agent/prompts/fix.md"), "---\ndescription: User's\n---\nFix $1");
+        write(
+            &dir.path().join("agent/prompts/fix.md"),
+            "---\ndescription: User's\n---\nFix $1",
+        );
         write(&dir.path().join("project/.pi/prompts/fix.md"), "Fix it");
-        write(&dir.path().join("agent/skills/deep/er/SKILL.md"), "---\nname: s\ndescription: \"Does s\"\n---\nBody");
+        write(
+            &dir.path().join("agent/skills/deep/er/SKILL.md"),
+            "---\nname: s\ndescription: \"Does s\"\n---\nBody",
+        );
         let choice = ResourceChoice::default();
         let found = look(dir.path(), true, &choice);
         assert_eq!(found.templates.len(), 1);
         assert_eq!(found.templates[0].content, "Fix it");
-        assert_eq!((found.skills[0].name.as_str(), found.skills[0].description.as_str()), ("s", "Does s"));
-        let names: Vec<_> = found.commands.iter().map(|command| command.name.as_str()).collect();
+        assert_eq!(
+            (
+                found.skills[0].name.as_str(),
+                found.skills[0].description.as_str()
+            ),
+            ("s", "Does s")
+        );
+        let names: Vec<_> = found
+            .commands
+            .iter()
+            .map(|command| command.name.as_str())
+            .collect();
         assert_eq!(names, ["fix", "skill:s"]);
-        assert_eq!(look(dir.path(), false, &choice).templates[0].content, "Fix $1");
+        assert_eq!(
+            look(dir.path(), false, &choice).templates[0].content,
+            "Fix $1"
+        );
     }
 
     #[test]
@@ -265,7 +375,14 @@ mod tests {
             ..ResourceChoice::default()
         };
         let found = look(dir.path(), true, &choice);
-        assert_eq!(found.templates.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["own"]);
+        assert_eq!(
+            found
+                .templates
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect::<Vec<_>>(),
+            ["own"]
+        );
         assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
     }
 

@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use pier_agent::session::{
-    NewSession, SessionError, SessionManager, SessionOptions, SessionScope, find_by_exact_id, find_session,
+    NewSession, SessionError, SessionManager, SessionOptions, SessionScope, find_by_exact_id,
+    find_session,
 };
 
 use super::options::SessionChoice;
@@ -23,7 +24,9 @@ pub enum SessionChoiceError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// A person would have to choose.
-    #[error("--resume chooses from a list and needs the terminal interface; use --continue or --session ID")]
+    #[error(
+        "--resume chooses from a list and needs the terminal interface; use --continue or --session ID"
+    )]
     NeedsTerminal,
     /// The session is another project's.
     #[error("Session {} belongs to {cwd}. Go there, or copy it into this project with --fork {query}", path.display())]
@@ -37,10 +40,16 @@ pub enum SessionChoiceError {
     },
 }
 
-pub(super) fn open(choice: &SessionChoice, options: &SessionOptions) -> Result<Opened, SessionChoiceError> {
+pub(super) fn open(
+    choice: &SessionChoice,
+    options: &SessionOptions,
+) -> Result<Opened, SessionChoiceError> {
     let home = crate::paths::home();
     let mut warnings = Vec::new();
-    let new = |id: Option<&String>| NewSession { id: id.cloned(), ..NewSession::default() };
+    let new = |id: Option<&String>| NewSession {
+        id: id.cloned(),
+        ..NewSession::default()
+    };
     let manager = if choice.resume {
         return Err(SessionChoiceError::NeedsTerminal);
     } else if let Some(query) = &choice.fork {
@@ -51,14 +60,20 @@ pub(super) fn open(choice: &SessionChoice, options: &SessionOptions) -> Result<O
     } else if let Some(query) = &choice.open {
         let found = find_session(&options.dirs, query, home.as_deref())?;
         if let SessionScope::OtherProject { cwd } = found.scope {
-            return Err(SessionChoiceError::OtherProject { path: found.path, cwd, query: query.clone() });
+            return Err(SessionChoiceError::OtherProject {
+                path: found.path,
+                cwd,
+                query: query.clone(),
+            });
         }
         SessionManager::open(found.path, options)?
     } else if let Some(id) = &choice.id {
         match find_by_exact_id(&options.dirs, id)? {
             Some(path) => SessionManager::open(path, options)?,
             None => {
-                warnings.push(format!("No session with id \"{id}\" in this project; starting a new one"));
+                warnings.push(format!(
+                    "No session with id \"{id}\" in this project; starting a new one"
+                ));
                 SessionManager::create(options, new(Some(id)))?
             }
         }
@@ -87,14 +102,26 @@ mod tests {
         let dir = tempfile::tempdir().expect("dir");
         let opened = open(&SessionChoice::default(), &options(dir.path())).expect("opens");
         assert!(opened.manager.session_file().is_some() && !opened.manager.is_saved());
-        let memory = SessionChoice { in_memory: true, ..SessionChoice::default() };
-        assert!(open(&memory, &options(dir.path())).expect("opens").manager.session_file().is_none());
+        let memory = SessionChoice {
+            in_memory: true,
+            ..SessionChoice::default()
+        };
+        assert!(
+            open(&memory, &options(dir.path()))
+                .expect("opens")
+                .manager
+                .session_file()
+                .is_none()
+        );
     }
 
     #[test]
     fn an_unknown_exact_id_starts_a_session_with_that_id_and_says_so() {
         let dir = tempfile::tempdir().expect("dir");
-        let choice = SessionChoice { id: Some("mine".into()), ..SessionChoice::default() };
+        let choice = SessionChoice {
+            id: Some("mine".into()),
+            ..SessionChoice::default()
+        };
         let opened = open(&choice, &options(dir.path())).expect("opens");
         assert_eq!(opened.manager.session_id(), "mine");
         assert_eq!(opened.warnings.len(), 1);
@@ -103,10 +130,19 @@ mod tests {
     #[test]
     fn what_cannot_be_found_or_needs_a_person_is_an_error() {
         let dir = tempfile::tempdir().expect("dir");
-        let missing = SessionChoice { open: Some("nope".into()), ..SessionChoice::default() };
+        let missing = SessionChoice {
+            open: Some("nope".into()),
+            ..SessionChoice::default()
+        };
         let error = open(&missing, &options(dir.path())).err().expect("fails");
         assert_eq!(error.to_string(), "No session found matching 'nope'");
-        let resume = SessionChoice { resume: true, ..SessionChoice::default() };
-        assert!(matches!(open(&resume, &options(dir.path())), Err(SessionChoiceError::NeedsTerminal)));
+        let resume = SessionChoice {
+            resume: true,
+            ..SessionChoice::default()
+        };
+        assert!(matches!(
+            open(&resume, &options(dir.path())),
+            Err(SessionChoiceError::NeedsTerminal)
+        ));
     }
 }

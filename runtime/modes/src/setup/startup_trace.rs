@@ -15,7 +15,9 @@ impl StartupTrace {
     /// Begins, if the environment asks for it.
     pub(super) fn begin() -> Self {
         let wanted = std::env::var_os("PIER_STARTUP_TRACE").is_some_and(|value| value == "1");
-        Self { since: wanted.then(Instant::now) }
+        Self {
+            since: wanted.then(Instant::now),
+        }
     }
 
     /// Reports that loading has ended.

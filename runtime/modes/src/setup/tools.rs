@@ -19,7 +19,11 @@ pub(super) fn register_builtin(registry: &ToolRegistry, choice: &ToolChoice) {
 
 /// Applies flags and setting to what is registered now; call it once extensions are loaded.
 pub(super) fn apply(registry: &ToolRegistry, choice: &ToolChoice, default_tools: &[String]) {
-    let known: Vec<String> = registry.all().iter().map(|tool| tool.spec().name.clone()).collect();
+    let known: Vec<String> = registry
+        .all()
+        .iter()
+        .map(|tool| tool.spec().name.clone())
+        .collect();
     let words = match (&choice.allow, choice.none) {
         (_, true) => Some(&[][..]),
         (Some(words), false) => Some(words.as_slice()),
@@ -33,7 +37,11 @@ pub(super) fn apply(registry: &ToolRegistry, choice: &ToolChoice, default_tools:
     };
     let offered = match &allow {
         // The order in which tools were registered, so that the prompt is the same every time.
-        Some(allow) => known.iter().filter(|name| allow.contains(*name)).cloned().collect(),
+        Some(allow) => known
+            .iter()
+            .filter(|name| allow.contains(*name))
+            .cloned()
+            .collect(),
         None => changed(registry.active_names(), changes, &known),
     };
     registry.set_filter(ToolFilter { allow, exclude });
@@ -65,8 +73,10 @@ fn changed(active: Vec<String>, words: &[String], known: &[String]) -> Vec<Strin
     }
     let mut result = active;
     if !is_changes(words) {
-        let builtin: Vec<_> =
-            pier_agent::tools::builtin_tools().iter().map(|tool| tool.spec().name.clone()).collect();
+        let builtin: Vec<_> = pier_agent::tools::builtin_tools()
+            .iter()
+            .map(|tool| tool.spec().name.clone())
+            .collect();
         result.retain(|name| !builtin.contains(name));
     }
     for word in words {
@@ -94,7 +104,10 @@ mod tests {
     fn active(choice: &ToolChoice, default_tools: &[&str]) -> Vec<String> {
         let registry = ToolRegistry::new(ToolFilter::default());
         register_builtin(&registry, choice);
-        let defaults: Vec<_> = default_tools.iter().map(|name| (*name).to_owned()).collect();
+        let defaults: Vec<_> = default_tools
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect();
         apply(&registry, choice, &defaults);
         let mut names = registry.active_names();
         names.sort();
@@ -102,32 +115,68 @@ mod tests {
     }
 
     fn allow(words: &[&str]) -> ToolChoice {
-        ToolChoice { allow: Some(words.iter().map(|word| (*word).to_owned()).collect()), ..ToolChoice::default() }
+        ToolChoice {
+            allow: Some(words.iter().map(|word| (*word).to_owned()).collect()),
+            ..ToolChoice::default()
+        }
     }
 
     #[test]
     fn four_tools_are_offered_unless_something_else_is_said() {
-        assert_eq!(active(&ToolChoice::default(), &[]), ["bash", "edit", "read", "write"]);
-        assert_eq!(active(&ToolChoice::default(), &["read", "ls"]), ["ls", "read"]);
-        assert_eq!(active(&ToolChoice::default(), &["+grep", "-bash"]), ["edit", "grep", "read", "write"]);
+        assert_eq!(
+            active(&ToolChoice::default(), &[]),
+            ["bash", "edit", "read", "write"]
+        );
+        assert_eq!(
+            active(&ToolChoice::default(), &["read", "ls"]),
+            ["ls", "read"]
+        );
+        assert_eq!(
+            active(&ToolChoice::default(), &["+grep", "-bash"]),
+            ["edit", "grep", "read", "write"]
+        );
     }
 
     #[test]
     fn an_allow_list_names_or_changes() {
         assert_eq!(active(&allow(&["ls", "r*"]), &[]), ["ls", "read"]);
-        assert_eq!(active(&allow(&["+ls", "-bash"]), &[]), ["edit", "ls", "read", "write"]);
+        assert_eq!(
+            active(&allow(&["+ls", "-bash"]), &[]),
+            ["edit", "ls", "read", "write"]
+        );
         assert!(active(&allow(&[]), &[]).is_empty());
     }
 
     #[test]
     fn excluded_tools_are_out_whatever_else_is_said() {
-        let choice = ToolChoice { exclude: vec!["b*".into()], ..allow(&["bash", "read"]) };
+        let choice = ToolChoice {
+            exclude: vec!["b*".into()],
+            ..allow(&["bash", "read"])
+        };
         assert_eq!(active(&choice, &[]), ["read"]);
     }
 
     #[test]
     fn none_and_no_builtin() {
-        assert!(active(&ToolChoice { none: true, ..ToolChoice::default() }, &[]).is_empty());
-        assert!(active(&ToolChoice { no_builtin: true, ..ToolChoice::default() }, &[]).is_empty());
+        assert!(
+            active(
+                &ToolChoice {
+                    none: true,
+                    ..ToolChoice::default()
+                },
+                &[]
+            )
+            .is_empty()
+        );
+        assert!(
+            active(
+                &ToolChoice {
+                    no_builtin: true,
+                    ..ToolChoice::default()
+                },
+                &[]
+            )
+            .is_empty()
+        );
     }
 }

@@ -6,9 +6,22 @@ use super::Outcome;
 use crate::rpc::server::{Context, Reply, Server};
 
 impl Server {
-    pub(super) async fn bash(&self, context: &Context, command: String, exclude_from_context: bool) -> Outcome {
-        let request = BashRequest { command, exclude_from_context, id: context.id.clone() };
-        let result = self.session.bash(request).await.map_err(|error| error.to_string())?;
+    pub(super) async fn bash(
+        &self,
+        context: &Context,
+        command: String,
+        exclude_from_context: bool,
+    ) -> Outcome {
+        let request = BashRequest {
+            command,
+            exclude_from_context,
+            id: context.id.clone(),
+        };
+        let result = self
+            .session
+            .bash(request)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&result)
     }
 

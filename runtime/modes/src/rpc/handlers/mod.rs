@@ -17,8 +17,13 @@ type Outcome = Result<Reply, String>;
 impl Server {
     pub(super) async fn handle(&self, command: Command, context: &mut Context) -> Outcome {
         match command {
-            Command::Prompt { input, streaming_behavior, locale } => {
-                self.prompt(context, input, streaming_behavior, locale).await
+            Command::Prompt {
+                input,
+                streaming_behavior,
+                locale,
+            } => {
+                self.prompt(context, input, streaming_behavior, locale)
+                    .await
             }
             Command::Steer(input) => self.steer(input).await,
             Command::FollowUp(input) => self.follow_up(input).await,
@@ -40,13 +45,18 @@ impl Server {
             Command::SetSteeringMode(mode) => self.set_setting(&["steeringMode"], mode.as_str()),
             Command::SetFollowUpMode(mode) => self.set_setting(&["followUpMode"], mode.as_str()),
             Command::SetInterruptMode(mode) => self.set_setting(&["interruptMode"], mode.as_str()),
-            Command::Compact { custom_instructions } => self.compact(custom_instructions).await,
-            Command::SetAutoCompaction(enabled) => self.set_setting(&["compaction", "enabled"], enabled),
+            Command::Compact {
+                custom_instructions,
+            } => self.compact(custom_instructions).await,
+            Command::SetAutoCompaction(enabled) => {
+                self.set_setting(&["compaction", "enabled"], enabled)
+            }
             Command::SetAutoRetry(enabled) => self.set_setting(&["retry", "enabled"], enabled),
             Command::AbortRetry => self.abort_retry(),
-            Command::Bash { command, exclude_from_context } => {
-                self.bash(context, command, exclude_from_context).await
-            }
+            Command::Bash {
+                command,
+                exclude_from_context,
+            } => self.bash(context, command, exclude_from_context).await,
             Command::AbortBash => self.abort_bash(),
             Command::ExportHtml { output_path } => self.export_html(output_path).await,
             Command::SwitchSession { session_path } => self.switch_session(&session_path).await,

@@ -9,24 +9,37 @@ use crate::rpc::server::{Reply, Server};
 
 impl Server {
     pub(super) async fn set_model(&self, provider: &str, id: &str) -> Outcome {
-        let model = self.session.set_model(provider, id).await.map_err(|error| error.to_string())?;
+        let model = self
+            .session
+            .set_model(provider, id)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&wire_model(&model))
     }
 
     pub(super) async fn cycle_model(&self) -> Outcome {
-        let cycled = self.session.cycle_model().await.map_or(Value::Null, |cycled| {
-            json!({
-                "model": wire_model(&cycled.model),
-                "thinkingLevel": cycled.thinking_level,
-                "isScoped": cycled.is_scoped,
-            })
-        });
+        let cycled = self
+            .session
+            .cycle_model()
+            .await
+            .map_or(Value::Null, |cycled| {
+                json!({
+                    "model": wire_model(&cycled.model),
+                    "thinkingLevel": cycled.thinking_level,
+                    "isScoped": cycled.is_scoped,
+                })
+            });
         Reply::data(&cycled)
     }
 
     pub(super) fn available_models(&self) -> Outcome {
-        let models: Vec<_> =
-            self.session.providers().available_models().iter().map(|model| wire_model(model)).collect();
+        let models: Vec<_> = self
+            .session
+            .providers()
+            .available_models()
+            .iter()
+            .map(|model| wire_model(model))
+            .collect();
         Reply::data(&json!({ "models": models }))
     }
 

@@ -28,7 +28,11 @@ impl Server {
             self.client.lock().locale = Some(locale);
         }
         if self.rules.early_prompt_ack {
-            self.write(response::success::<Value>(context.id.as_ref(), &context.command, None));
+            self.write(response::success::<Value>(
+                context.id.as_ref(),
+                &context.command,
+                None,
+            ));
         }
         let request = PromptRequest {
             images: input.images,
@@ -44,12 +48,24 @@ impl Server {
     /// Name of the extension command that a text invokes: from the slash to the first space.
     fn extension_command(&self, text: &str) -> Option<String> {
         let name = text.strip_prefix('/')?.split(' ').next()?;
-        self.session.hooks().is_command(name).then(|| name.to_owned())
+        self.session
+            .hooks()
+            .is_command(name)
+            .then(|| name.to_owned())
     }
 
-    async fn run_command(&self, context: &mut Context, name: &str, request: PromptRequest) -> Outcome {
+    async fn run_command(
+        &self,
+        context: &mut Context,
+        name: &str,
+        request: PromptRequest,
+    ) -> Outcome {
         let command = self.requests.enter_command(name, &context.id);
-        let disposition = self.session.prompt(request).await.map_err(|error| error.to_string())?;
+        let disposition = self
+            .session
+            .prompt(request)
+            .await
+            .map_err(|error| error.to_string())?;
         if let Some(failure) = command.failure()
             && self.rules.failed_commands_fail
         {
@@ -64,13 +80,21 @@ impl Server {
     async fn start_prompt(&self, context: &mut Context, request: PromptRequest) -> Outcome {
         // Held until the response is written, so that `agent_start` follows it.
         let admission = self.events.admission();
-        let disposition = self.session.prompt(request).await.map_err(|error| error.to_string())?;
+        let disposition = self
+            .session
+            .prompt(request)
+            .await
+            .map_err(|error| error.to_string())?;
         if disposition == Disposition::Started {
             self.requests.set_run(context.id.clone());
         }
         let reply = self.accepted(disposition)?;
         if let Reply::Data(data) = reply {
-            self.write(response::success(context.id.as_ref(), &context.command, Some(data)));
+            self.write(response::success(
+                context.id.as_ref(),
+                &context.command,
+                Some(data),
+            ));
         }
         drop(admission);
         if disposition == Disposition::Started {
@@ -99,13 +123,20 @@ impl Server {
     }
 
     pub(super) async fn steer(&self, input: Input) -> Outcome {
-        let disposition = self.session.steer(&input.message, input.images).await.map_err(|error| error.to_string())?;
+        let disposition = self
+            .session
+            .steer(&input.message, input.images)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&Accepted { disposition })
     }
 
     pub(super) async fn follow_up(&self, input: Input) -> Outcome {
-        let disposition =
-            self.session.follow_up(&input.message, input.images).await.map_err(|error| error.to_string())?;
+        let disposition = self
+            .session
+            .follow_up(&input.message, input.images)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&Accepted { disposition })
     }
 
@@ -123,8 +154,15 @@ impl Server {
     /// Acknowledged right after the abort; a prompt that is then refused is a second response.
     pub(super) async fn abort_and_prompt(&self, context: &mut Context, input: Input) -> Outcome {
         self.abort().await?;
-        self.write(response::success::<Value>(context.id.as_ref(), &context.command, None));
-        let request = PromptRequest { images: input.images, ..PromptRequest::new(input.message, InputSource::Rpc) };
+        self.write(response::success::<Value>(
+            context.id.as_ref(),
+            &context.command,
+            None,
+        ));
+        let request = PromptRequest {
+            images: input.images,
+            ..PromptRequest::new(input.message, InputSource::Rpc)
+        };
         match self.session.prompt(request).await {
             Ok(_) => Ok(Reply::Written),
             Err(error) => Err(error.to_string()),

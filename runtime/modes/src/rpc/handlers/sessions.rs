@@ -45,25 +45,48 @@ struct ForkMessage {
 
 impl Server {
     pub(super) async fn new_session(&self, parent_session: Option<String>) -> Outcome {
-        let cancelled = self.session.new_session(parent_session).await.map_err(|error| error.to_string())?;
+        let cancelled = self
+            .session
+            .new_session(parent_session)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&Cancelled { cancelled })
     }
 
     pub(super) async fn switch_session(&self, path: &str) -> Outcome {
-        let cwd = std::env::current_dir().map_err(|error| format!("The working directory is gone: {error}"))?;
+        let cwd = std::env::current_dir()
+            .map_err(|error| format!("The working directory is gone: {error}"))?;
         let path = crate::paths::expand(path, &cwd);
-        let cancelled = self.session.switch_session(path).await.map_err(|error| error.to_string())?;
+        let cancelled = self
+            .session
+            .switch_session(path)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&Cancelled { cancelled })
     }
 
     pub(super) async fn fork(&self, entry_id: String) -> Outcome {
-        let request = ForkRequest { entry_id, position: ForkPosition::Before };
-        let outcome = self.session.fork(request).await.map_err(|error| error.to_string())?;
-        Reply::data(&Forked { text: outcome.text, cancelled: outcome.cancelled })
+        let request = ForkRequest {
+            entry_id,
+            position: ForkPosition::Before,
+        };
+        let outcome = self
+            .session
+            .fork(request)
+            .await
+            .map_err(|error| error.to_string())?;
+        Reply::data(&Forked {
+            text: outcome.text,
+            cancelled: outcome.cancelled,
+        })
     }
 
     pub(super) async fn clone_session(&self) -> Outcome {
-        let cancelled = self.session.clone_session().await.map_err(|error| error.to_string())?;
+        let cancelled = self
+            .session
+            .clone_session()
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&Cancelled { cancelled })
     }
 
@@ -72,9 +95,10 @@ impl Server {
         let messages: Vec<_> = entries
             .iter()
             .filter_map(|entry| match entry.message().map(|message| &**message) {
-                Some(message @ Message::User(_)) => {
-                    Some(ForkMessage { entry_id: entry.id().to_owned(), text: message.text() })
-                }
+                Some(message @ Message::User(_)) => Some(ForkMessage {
+                    entry_id: entry.id().to_owned(),
+                    text: message.text(),
+                }),
                 _ => None,
             })
             .filter(|message| !message.text.is_empty())
@@ -83,9 +107,11 @@ impl Server {
     }
 
     pub(super) fn entries(&self, since: Option<&str>) -> Outcome {
-        let (entries, leaf_id) =
-            self.session.with_session(|session| (session.get_entries_after(since), session.leaf_id()));
-        let mut entries = entries.map_err(|_| format!("Entry not found: {}", since.unwrap_or_default()))?;
+        let (entries, leaf_id) = self
+            .session
+            .with_session(|session| (session.get_entries_after(since), session.leaf_id()));
+        let mut entries =
+            entries.map_err(|_| format!("Entry not found: {}", since.unwrap_or_default()))?;
         if !self.rules.system_messages {
             entries.retain(|entry| !entry.message().is_some_and(|message| message.is_system()));
         }
@@ -93,27 +119,40 @@ impl Server {
     }
 
     pub(super) fn tree(&self) -> Outcome {
-        let (tree, leaf_id) = self.session.with_session(|session| (session.get_tree(), session.leaf_id()));
+        let (tree, leaf_id) = self
+            .session
+            .with_session(|session| (session.get_tree(), session.leaf_id()));
         Reply::data(&Tree { tree, leaf_id })
     }
 
     pub(super) async fn set_session_name(&self, name: &str) -> Outcome {
-        self.session.set_session_name(name).await.map_err(|error| error.to_string())?;
+        self.session
+            .set_session_name(name)
+            .await
+            .map_err(|error| error.to_string())?;
         Ok(Reply::Done)
     }
 
     pub(super) async fn export_html(&self, output_path: Option<String>) -> Outcome {
-        let (file, header, entries) = self
-            .session
-            .with_session(|session| (session.session_file(), session.header(), session.get_branch(None)));
+        let (file, header, entries) = self.session.with_session(|session| {
+            (
+                session.session_file(),
+                session.header(),
+                session.get_branch(None),
+            )
+        });
         let Some(file) = file else {
             return Err("Cannot export in-memory session to HTML".to_owned());
         };
         let path = crate::export::target(output_path.as_deref(), &file);
-        let page = crate::export::page(&header, &entries).ok_or("Nothing to export yet - start a conversation first")?;
+        let page = crate::export::page(&header, &entries)
+            .ok_or("Nothing to export yet - start a conversation first")?;
         let target = path.clone();
         let written = tokio::task::spawn_blocking(move || std::fs::write(target, page)).await;
-        match written.map_err(std::io::Error::other).and_then(|written| written) {
+        match written
+            .map_err(std::io::Error::other)
+            .and_then(|written| written)
+        {
             Ok(()) => Reply::data(&json!({ "path": path })),
             Err(error) => Err(format!("Cannot write {}: {error}", path.display())),
         }

@@ -17,7 +17,11 @@ impl Server {
     }
 
     pub(super) async fn compact(&self, custom_instructions: Option<String>) -> Outcome {
-        let result = self.session.compact(custom_instructions).await.map_err(|error| error.to_string())?;
+        let result = self
+            .session
+            .compact(custom_instructions)
+            .await
+            .map_err(|error| error.to_string())?;
         Reply::data(&result)
     }
 

@@ -82,16 +82,25 @@ impl Server {
         let queued = session.queued_texts();
         let pending = queued.steering.len() + queued.follow_up.len();
         let model = session.model().map(|model| wire_model(&model));
-        let (session_file, session_id, session_name) =
-            session.with_session(|file| (file.session_file(), file.session_id(), file.session_name()));
+        let (session_file, session_id, session_name) = session
+            .with_session(|file| (file.session_file(), file.session_id(), file.session_name()));
         let extras = self.rules.xcsh_extras.then(|| Extras {
             todo_phases: self.client.lock().todo_phases.clone(),
             system_prompt: session.system_prompt(),
-            dump_tools: session.tools().active().iter().map(|tool| tool.spec().declaration()).collect(),
+            dump_tools: session
+                .tools()
+                .active()
+                .iter()
+                .map(|tool| tool.spec().declaration())
+                .collect(),
         });
         Reply::data(&State {
             // xcsh leaves the member out, pi sends a stand-in.
-            model: if self.rules.xcsh_extras { model } else { Some(model.unwrap_or_else(placeholder)) },
+            model: if self.rules.xcsh_extras {
+                model
+            } else {
+                Some(model.unwrap_or_else(placeholder))
+            },
             thinking_level: session.thinking_level(),
             is_streaming: !session.is_idle(),
             is_compacting: session.is_compacting(),
@@ -110,25 +119,38 @@ impl Server {
     }
 
     pub(super) fn messages(&self) -> Outcome {
-        Reply::data(&Messages { messages: self.visible(self.session.messages()) })
+        Reply::data(&Messages {
+            messages: self.visible(self.session.messages()),
+        })
     }
 
     /// Messages that this dialect shows.
     fn visible(&self, messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-        if self.rules.system_messages { messages } else { without_system(&messages) }
+        if self.rules.system_messages {
+            messages
+        } else {
+            without_system(&messages)
+        }
     }
 
     pub(super) fn last_assistant_text(&self) -> Outcome {
-        Reply::data(&LastText { text: self.session.last_assistant_text() })
+        Reply::data(&LastText {
+            text: self.session.last_assistant_text(),
+        })
     }
 
     pub(super) fn session_stats(&self) -> Outcome {
         let premium_requests = self.rules.xcsh_extras.then_some(0);
-        Reply::data(&Stats { stats: self.session.stats(), premium_requests })
+        Reply::data(&Stats {
+            stats: self.session.stats(),
+            premium_requests,
+        })
     }
 
     pub(super) fn commands(&self) -> Outcome {
-        Reply::data(&Commands { commands: self.extensions.commands() })
+        Reply::data(&Commands {
+            commands: self.extensions.commands(),
+        })
     }
 
     pub(super) async fn integrations(&self) -> Outcome {
@@ -140,6 +162,8 @@ impl Server {
             }
         };
         let services = self.extensions.services().await;
-        Reply::data(&json!({ "version": env!("CARGO_PKG_VERSION"), "model": model, "services": services }))
+        Reply::data(
+            &json!({ "version": env!("CARGO_PKG_VERSION"), "model": model, "services": services }),
+        )
     }
 }
