@@ -1,0 +1,8 @@
+export default function (pi: any) {
+	pi.registerCommand("fail", {
+		description: "throws",
+		handler: async () => {
+			throw new Error("on purpose");
+		},
+	});
+}
