@@ -69,6 +69,7 @@ impl Reporter {
                     cause.event(),
                     JsFailure {
                         message,
+                        place: cause.place().cloned(),
                         ..JsFailure::default()
                     },
                 )

@@ -110,20 +110,24 @@ fn failure(fault: engine::JsFault) -> JsFailure {
         name: fault.name,
         message: fault.message,
         stack: fault.stack,
-        place: fault.location.map(|at| Place {
-            file: at.file,
-            line: at.line,
-            column: at.column,
-        }),
+        place: fault.location.map(place),
+    }
+}
+
+fn place(at: engine::Location) -> Place {
+    Place {
+        file: at.file,
+        line: at.line,
+        column: at.column,
     }
 }
 
 fn stop_cause(reason: engine::StopReason) -> StopCause {
     match reason {
         engine::StopReason::Disposed => StopCause::Disposed,
-        engine::StopReason::Unresponsive { busy } => StopCause::Runaway { busy },
-        engine::StopReason::HeapLimit { limit_bytes } => StopCause::HeapLimit { limit_bytes },
-        engine::StopReason::ProcessExit { code } => StopCause::Exit { code },
+        engine::StopReason::Unresponsive { busy, at } => StopCause::Runaway { busy, at: at.map(place) },
+        engine::StopReason::HeapLimit { limit_bytes, at } => StopCause::HeapLimit { limit_bytes, at: at.map(place) },
+        engine::StopReason::ProcessExit { code, at } => StopCause::Exit { code, at: at.map(place) },
         engine::StopReason::Terminated(text) | engine::StopReason::Internal(text) => {
             StopCause::Other(text)
         }

@@ -40,16 +40,22 @@ pub enum StopCause {
     Runaway {
         /// How long it ran without a break.
         busy: Duration,
+        /// Where it was.
+        at: Option<Place>,
     },
     /// The heap limit was reached.
     HeapLimit {
         /// The limit.
         limit_bytes: usize,
+        /// Where it was.
+        at: Option<Place>,
     },
     /// The extension called `process.exit`.
     Exit {
         /// The exit code it passed.
         code: i32,
+        /// Where it called.
+        at: Option<Place>,
     },
     /// The host disposed of it (reload, shutdown).
     Disposed,
@@ -58,6 +64,14 @@ pub enum StopCause {
 }
 
 impl StopCause {
+    /// Where the code was, when the engine knows.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => at.as_ref(),
+            Self::Disposed | Self::Other(_) => None,
+        }
+    }
+
     /// The `event` under which it is reported.
     pub fn event(&self) -> &'static str {
         match self {
@@ -73,19 +87,19 @@ impl StopCause {
 impl std::fmt::Display for StopCause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Runaway { busy } => write!(
+            Self::Runaway { busy, .. } => write!(
                 f,
                 "its code kept running without a break for {} ms",
                 busy.as_millis()
             ),
-            Self::HeapLimit { limit_bytes } => {
+            Self::HeapLimit { limit_bytes, .. } => {
                 write!(
                     f,
                     "it reached its memory limit of {} MiB (setting extensionLimits.heapMb)",
                     limit_bytes >> 20
                 )
             }
-            Self::Exit { code } => write!(f, "it called process.exit({code})"),
+            Self::Exit { code, .. } => write!(f, "it called process.exit({code})"),
             Self::Disposed => f.write_str("it was shut down"),
             Self::Other(detail) => f.write_str(detail),
         }
@@ -117,6 +131,7 @@ impl CallError {
     pub fn place(&self) -> Option<&Place> {
         match self {
             Self::Js(failure) => failure.place.as_ref(),
+            Self::Stopped(cause) => cause.place(),
             _ => None,
         }
     }

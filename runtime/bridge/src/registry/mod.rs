@@ -6,7 +6,7 @@ pub(crate) mod parse;
 pub(crate) mod shortcuts;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -96,8 +96,8 @@ pub(crate) fn source_info(discovered: &DiscoveredExtension) -> SourceInfo {
     }
 }
 
-fn path_text(path: &PathBuf) -> String {
-    path.as_path().to_string_lossy().into_owned()
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// A live extension.

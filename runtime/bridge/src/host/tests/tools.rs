@@ -50,7 +50,7 @@ async fn tools_last_wins_whenever_it_registers_and_withdrawal_gives_back() {
         .factory
         .isolate("b")
         .unwrap()
-        .stop(StopCause::Exit { code: 3 });
+        .stop(StopCause::Exit { code: 3, at: None });
     assert_eq!(description().as_deref(), Some("late"));
     assert_eq!(bench.reported("process_exit").len(), 1);
     assert_eq!(bench.host.extensions().len(), 1);
@@ -142,6 +142,7 @@ async fn an_endless_loop_stops_its_extension_and_nobody_else() {
         .unwrap()
         .stop(StopCause::Runaway {
             busy: Duration::from_secs(5),
+            at: None,
         });
     let hooks = bench.hooks();
     assert!(!hooks.is_command("a.ts"));
