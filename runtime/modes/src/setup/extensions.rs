@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pier_agent::hooks::{SessionStartReason, ShutdownReason};
 use pier_bridge::discovery::{Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer};
-use pier_bridge::trust::{DefaultTrust, TrustQuestion};
+use pier_bridge::trust::{DefaultTrust, TrustQuestion, TrustSource};
 use pier_bridge::{ExtensionHost, LoadOutcome};
 use pier_protocol::ui::ComponentHandle;
 use serde_json::Value;
@@ -77,12 +77,11 @@ pub(super) async fn load(
     flag: Option<bool>,
     settings: &Value,
 ) -> (LoadOutcome, bool) {
-    // Settings of the project may add to the order, so what it lists is found before it is trusted;
-    // nothing of it runs.
-    let everything = ExtensionHost::discover(places.options(true)).await;
-    let own = |scope: Scope| scope != Scope::Project;
+    // Settings of the project count only once it is trusted: before, they could hide or disable an
+    // extension that guards the user.
+    let found = ExtensionHost::discover(places.options(false)).await;
     let mut outcome = host
-        .load(&everything, |extension| own(extension.scope))
+        .load(&found, |extension| extension.scope != Scope::Project)
         .await;
     let question = TrustQuestion {
         cwd: places.cwd.clone(),
@@ -90,19 +89,24 @@ pub(super) async fn load(
         from_flags: flag,
         default: DefaultTrust::from_settings(settings),
     };
-    let trusted = host.decide_trust(&question).await.trusted;
+    let decision = host.decide_trust(&question).await;
+    let trusted = decision.trusted;
     host.set_trusted(trusted);
-    if trusted && everything.has_project_extensions() {
-        let projects = Discovery {
-            extensions: everything.extensions,
-            ..Discovery::default()
-        };
-        let second = host
-            .load(&projects, |extension| !own(extension.scope))
-            .await;
+    if trusted && decision.source != TrustSource::NothingToTrust {
+        let everything = ExtensionHost::discover(places.options(true)).await;
+        let second = host.align(&everything).await;
         outcome.loaded.extend(second.loaded);
-        outcome.errors.extend(second.errors);
-        outcome.warnings.extend(second.warnings);
+        // What the first discovery said already is not said again.
+        let errors = second.errors.into_iter();
+        let errors: Vec<_> = errors
+            .filter(|error| !outcome.errors.contains(error))
+            .collect();
+        outcome.errors.extend(errors);
+        let warnings = second.warnings.into_iter();
+        let warnings: Vec<_> = warnings
+            .filter(|text| !outcome.warnings.contains(text))
+            .collect();
+        outcome.warnings.extend(warnings);
     }
     let places = places.clone();
     host.set_discovery_plan(Arc::new(move || {
