@@ -4,6 +4,7 @@ import {
   op_import_sync,
   op_pier_call_done,
   op_pier_call_failed,
+  op_pier_exiting,
   op_pier_host_call,
   op_pier_host_call_async,
   op_pier_host_module,
@@ -75,6 +76,16 @@ function dispatch(id, kind, header, payload) {
 function start() {
   startNode(internals.__nodeBootstrapArgs);
   watchUncaught();
+  watchExit();
+}
+
+// The exit itself happens in native code, which no longer knows who asked for it.
+function watchExit() {
+  const exit = Deno.exit;
+  Deno.exit = function (code) {
+    op_pier_exiting(new Error("exit"));
+    return exit(code);
+  };
 }
 
 // Errors that nobody caught are reported and end there: they stop neither the isolate nor the host. An extension that

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fault::JsFault;
+use crate::fault::{JsFault, Location};
 
 /// Why a call into an isolate failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -24,18 +24,42 @@ pub enum StopReason {
     #[error("the isolate was disposed")]
     Disposed,
     /// Code kept the thread busy: past the deadline of a call, or past the limit for uninterrupted work.
-    #[error("stopped: its code kept running without a break for {} ms", busy.as_millis())]
-    Unresponsive { busy: Duration },
+    #[error("stopped: its code kept running without a break for {} ms{}", busy.as_millis(), place(at))]
+    Unresponsive { busy: Duration, at: Option<Location> },
     /// The heap reached its limit.
-    #[error("stopped: it reached its memory limit of {} MiB", limit_bytes / (1024 * 1024))]
-    HeapLimit { limit_bytes: usize },
+    #[error("stopped: it reached its memory limit of {} MiB{}", limit_bytes / (1024 * 1024), place(at))]
+    HeapLimit { limit_bytes: usize, at: Option<Location> },
     /// The code called `process.exit` or `Deno.exit`.
-    #[error("stopped: it called process.exit({code})")]
-    ProcessExit { code: i32 },
+    #[error("stopped: it called process.exit({code}){}", place(at))]
+    ProcessExit { code: i32, at: Option<Location> },
     /// Asked for through `Isolate::terminate`.
     #[error("stopped: {0}")]
     Terminated(String),
     /// The isolate could not be created or its thread failed; a defect of the host, never of an extension.
     #[error("the isolate failed: {0}")]
     Internal(String),
+}
+
+impl StopReason {
+    /// The same reason at a place, for those that have one.
+    pub(crate) fn at(self, place: Option<Location>) -> Self {
+        match self {
+            Self::Unresponsive { busy, .. } => Self::Unresponsive { busy, at: place },
+            Self::HeapLimit { limit_bytes, .. } => Self::HeapLimit { limit_bytes, at: place },
+            Self::ProcessExit { code, .. } => Self::ProcessExit { code, at: place },
+            other => other,
+        }
+    }
+
+    /// Where the code was, when that is known.
+    pub fn location(&self) -> Option<&Location> {
+        match self {
+            Self::Unresponsive { at, .. } | Self::HeapLimit { at, .. } | Self::ProcessExit { at, .. } => at.as_ref(),
+            Self::Disposed | Self::Terminated(_) | Self::Internal(_) => None,
+        }
+    }
+}
+
+fn place(at: &Option<Location>) -> String {
+    at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default()
 }

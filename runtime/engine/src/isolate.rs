@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::{EngineError, StopReason};
+use crate::interrupt;
 use crate::options::CallOptions;
 use crate::shared::Shared;
 
@@ -88,7 +89,7 @@ impl Isolate {
         };
         drop(forget);
         if let Some((_, busy)) = shared.stretch().filter(|(_, busy)| *busy >= STUCK_AFTER.min(after)) {
-            shared.stop(StopReason::Unresponsive { busy });
+            self.stop_stuck(busy).await;
             return Err(self.stopped_error());
         }
         Err(EngineError::Timeout { after })
@@ -124,6 +125,17 @@ impl Isolate {
     /// Changes to `Some` when the isolate ends.
     pub fn watch_stop(&self) -> watch::Receiver<Option<StopReason>> {
         self.inner.shared.subscribe_stop()
+    }
+
+    /// Stops code that holds the thread, with its place if it is JavaScript that runs.
+    async fn stop_stuck(&self, busy: Duration) {
+        let shared = &self.inner.shared;
+        let reason = StopReason::Unresponsive { busy, at: None };
+        let mut stopped = shared.subscribe_stop();
+        interrupt::request(shared, reason.clone());
+        if tokio::time::timeout(interrupt::PATIENCE, stopped.wait_for(Option::is_some)).await.is_err() {
+            shared.stop(reason);
+        }
     }
 
     fn send(&self, command: Command) {

@@ -24,6 +24,8 @@ pub(crate) trait OpSink {
     fn host_call_async(&self, method: String, args: String) -> Pin<Box<dyn Future<Output = String>>>;
     /// The URL of the host module that `require(specifier)` means, if the host provides it.
     fn host_module(&self, specifier: &str) -> Option<String>;
+    /// The code asks to end the process; the fault carries the place.
+    fn exiting(&self, fault: JsFault);
     /// An exception or rejection that nothing caught.
     fn uncaught(&self, kind: &str, fault: JsFault);
 }
@@ -81,6 +83,13 @@ fn op_pier_uncaught<'s>(
     sink.uncaught(kind, fault);
 }
 
+#[op2(fast, reentrant)]
+fn op_pier_exiting<'s>(scope: &mut v8::PinScope<'s, '_>, state: Rc<RefCell<OpState>>, error: v8::Local<'s, v8::Value>) {
+    let fault = JsFault::from_exception(scope, error);
+    let sink = sink(&state.borrow());
+    sink.exiting(fault);
+}
+
 deno_core::extension!(
     pier,
     ops = [
@@ -90,5 +99,6 @@ deno_core::extension!(
         op_pier_host_call_async,
         op_pier_host_module,
         op_pier_uncaught,
+        op_pier_exiting,
     ],
 );

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use crate::error::{EngineError, StopReason};
-use crate::fault::JsFault;
+use crate::fault::{JsFault, Location};
+use crate::source_maps::SourceMaps;
 
 pub(crate) type CallReply = Result<Option<String>, EngineError>;
 
@@ -24,6 +25,9 @@ pub(crate) struct Shared {
     busy_limit: Mutex<Duration>,
     calls: Mutex<HashMap<u32, oneshot::Sender<CallReply>>>,
     stop: watch::Sender<Option<StopReason>>,
+    pub(crate) source_maps: Arc<SourceMaps>,
+    /// Where `process.exit` was called.
+    exit_place: Mutex<Option<Location>>,
 }
 
 impl Shared {
@@ -36,6 +40,8 @@ impl Shared {
             busy_limit: Mutex::new(busy_limit),
             calls: Mutex::new(HashMap::new()),
             stop: watch::Sender::new(None),
+            source_maps: Arc::default(),
+            exit_place: Mutex::new(None),
         })
     }
 
@@ -47,6 +53,18 @@ impl Shared {
         if unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) } == 0 {
             let _ = self.cpu_clock.set(clock);
         }
+    }
+
+    pub(crate) fn v8_handle(&self) -> Option<&v8::IsolateHandle> {
+        self.v8.get()
+    }
+
+    pub(crate) fn note_exit(&self, place: Option<Location>) {
+        *self.exit_place.lock() = place;
+    }
+
+    pub(crate) fn exit_place(&self) -> Option<Location> {
+        self.exit_place.lock().clone()
     }
 
     pub(crate) fn set_busy_limit(&self, limit: Duration) {

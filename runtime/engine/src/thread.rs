@@ -20,7 +20,7 @@ use crate::loader::{self, DiskCache, PierLoader};
 use crate::ops::OpSink;
 use crate::options::Permissions;
 use crate::shared::Shared;
-use crate::{stdio, worker};
+use crate::{interrupt, stdio, worker};
 
 /// What a warm isolate becomes when somebody takes it.
 pub(crate) struct Adoption {
@@ -63,14 +63,18 @@ fn run(context: ThreadContext) -> Result<(), String> {
 async fn live(context: ThreadContext) -> Result<(), String> {
     let ThreadContext { shared, mut commands, adoption, output, cache, heap_limit, runtime } = context;
     let pipe = stdio::output_pipe(&runtime, output).map_err(|error| format!("cannot make its output pipe: {error}"))?;
-    let loader = PierLoader::new(cache);
+    let loader = PierLoader::new(cache, shared.source_maps.clone());
     let mut worker = worker::build(&loader, pipe, heap_limit).map_err(|error| error.to_string())?;
     let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
     shared.attach(handle.clone());
+    interrupt::set_context(Some(worker.js_runtime.main_context()));
     watch_heap(&mut worker, &shared, heap_limit);
     let natives = take_natives(&mut worker)?;
 
-    let Ok(adoption) = adoption.await else { return Ok(()) };
+    let Ok(adoption) = adoption.await else {
+        interrupt::set_context(None);
+        return Ok(());
+    };
     loader.set_host(adoption.host.clone());
     if let Permissions::ReadOnly(folders) = &adoption.permissions {
         loader.sources.limit_reading(folders.clone());
@@ -96,6 +100,7 @@ async fn live(context: ThreadContext) -> Result<(), String> {
     }
     isolate.worker.js_runtime.v8_isolate().cancel_terminate_execution();
     isolate.worker.run_napi_ref_finalizers();
+    interrupt::set_context(None);
     Ok(())
 }
 
@@ -103,7 +108,7 @@ async fn live(context: ThreadContext) -> Result<(), String> {
 fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) {
     let shared = shared.clone();
     worker.js_runtime.add_near_heap_limit_callback(move |current, _initial| {
-        shared.stop(StopReason::HeapLimit { limit_bytes: heap_limit });
+        interrupt::request(&shared, StopReason::HeapLimit { limit_bytes: heap_limit, at: None });
         current.saturating_mul(2)
     });
 }
@@ -220,7 +225,7 @@ impl Running {
         let state = self.worker.js_runtime.op_state();
         let exited = state.borrow().has::<WatcherExited>();
         if exited {
-            self.shared.stop(StopReason::ProcessExit { code: self.worker.exit_code() });
+            self.shared.stop(StopReason::ProcessExit { code: self.worker.exit_code(), at: self.shared.exit_place() });
         }
         exited
     }
@@ -280,6 +285,10 @@ impl OpSink for Sink {
 
     fn host_module(&self, specifier: &str) -> Option<String> {
         loader::host_module_url(specifier)
+    }
+
+    fn exiting(&self, fault: JsFault) {
+        self.shared.note_exit(fault.location);
     }
 
     fn uncaught(&self, kind: &str, mut fault: JsFault) {

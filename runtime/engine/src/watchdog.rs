@@ -3,11 +3,12 @@
 //! CPU time counts, not wall time: code that waits for a child process in a blocking call uses none and is left alone.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::StopReason;
+use crate::interrupt;
 use crate::shared::Shared;
 
 /// How often stretches are looked at: the limit is met within this time.
@@ -17,6 +18,8 @@ struct Watched {
     isolate: Weak<Shared>,
     /// The stretch seen at the last tick and the thread's CPU time then.
     seen: Option<(u64, Duration)>,
+    /// When it was asked to stop.
+    asked: Option<Instant>,
 }
 
 struct Watchdog {
@@ -36,7 +39,7 @@ pub(crate) fn watch(isolate: &Arc<Shared>) {
         }
         watchdog
     });
-    watchdog.watched.lock().push(Watched { isolate: Arc::downgrade(isolate), seen: None });
+    watchdog.watched.lock().push(Watched { isolate: Arc::downgrade(isolate), seen: None, asked: None });
     watchdog.added.notify_one();
 }
 
@@ -50,7 +53,7 @@ fn run(watchdog: &Watchdog) {
         }
         watched.retain_mut(|entry| match entry.isolate.upgrade() {
             Some(isolate) if isolate.stop_reason().is_none() => {
-                look(&isolate, &mut entry.seen);
+                look(&isolate, entry);
                 true
             }
             _ => false,
@@ -58,17 +61,28 @@ fn run(watchdog: &Watchdog) {
     }
 }
 
-fn look(isolate: &Shared, seen: &mut Option<(u64, Duration)>) {
+fn look(isolate: &Arc<Shared>, entry: &mut Watched) {
     let (Some((mark, lasted)), Some(cpu)) = (isolate.stretch(), isolate.cpu_time()) else {
-        *seen = None;
+        entry.seen = None;
+        entry.asked = None;
         return;
     };
-    match *seen {
-        Some((seen_mark, cpu_then)) if seen_mark == mark => {
-            if cpu.saturating_sub(cpu_then) >= isolate.busy_limit() {
-                isolate.stop(StopReason::Unresponsive { busy: lasted });
+    let reason = || StopReason::Unresponsive { busy: lasted, at: None };
+    match (entry.seen, entry.asked) {
+        (Some((seen, _)), Some(asked)) if seen == mark => {
+            if asked.elapsed() >= interrupt::PATIENCE {
+                isolate.stop(reason());
             }
         }
-        _ => *seen = Some((mark, cpu)),
+        (Some((seen, cpu_then)), _) if seen == mark => {
+            if cpu.saturating_sub(cpu_then) >= isolate.busy_limit() {
+                interrupt::request(isolate, reason());
+                entry.asked = Some(Instant::now());
+            }
+        }
+        _ => {
+            entry.seen = Some((mark, cpu));
+            entry.asked = None;
+        }
     }
 }

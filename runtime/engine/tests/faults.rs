@@ -58,7 +58,8 @@ async fn a_missing_import_names_both_files() {
 async fn a_loop_is_stopped_at_the_deadline() {
     let package = Package::new();
     let error = run_command(&package, "for (;;) {}", Duration::from_millis(300)).await.expect_err("it never ends");
-    assert!(matches!(error, EngineError::Stopped(StopReason::Unresponsive { .. })), "{error:?}");
+    let EngineError::Stopped(reason @ StopReason::Unresponsive { .. }) = error else { panic!("{error:?}") };
+    assert_eq!(reason.location().map(|place| place.line), Some(3), "{reason}");
 }
 
 #[tokio::test]
@@ -92,7 +93,8 @@ async fn uncaught_errors_are_reported_with_their_place() {
 async fn process_exit_ends_the_isolate_only() {
     let package = Package::new();
     let error = run_command(&package, "process.exit(3);", PATIENCE).await.expect_err("the isolate ends");
-    assert!(matches!(error, EngineError::Stopped(StopReason::ProcessExit { code: 3 })), "{error:?}");
+    let EngineError::Stopped(reason @ StopReason::ProcessExit { code: 3, .. }) = error else { panic!("{error:?}") };
+    assert_eq!(reason.location().map(|place| place.line), Some(3), "{reason}");
 }
 
 #[tokio::test]

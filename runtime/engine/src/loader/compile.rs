@@ -63,7 +63,8 @@ pub(crate) fn compile(
     is_host: impl Fn(&str) -> bool,
 ) -> Result<Compiled, Box<SyntaxFault>> {
     let mut parsed = parse(specifier, source, options.media_type)?;
-    let cjs = options.for_require && options.maybe_cjs || options.maybe_cjs && parsed.compute_is_script();
+    let always_cjs = options.for_require || matches!(options.media_type, MediaType::Cjs | MediaType::Cts);
+    let cjs = options.maybe_cjs && (always_cjs || parsed.compute_is_script());
     let mut compiled = Compiled { cjs: None, host_imports: BTreeMap::new(), ..Compiled::default() };
     if !cjs {
         if let Some(rewritten) = rewrite_import_equals(&parsed, source) {

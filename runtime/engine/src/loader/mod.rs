@@ -35,6 +35,7 @@ use resolve::{Npm, Resolver};
 
 use crate::fault::{JsFault, Location};
 use crate::host::{HostServices, IsolateFault};
+use crate::source_maps::SourceMaps;
 
 type Translator = NodeCodeTranslator<ExportAnalyzer, DenoInNpmPackageChecker, DenoIsBuiltInNodeModuleChecker, Npm, RealSys>;
 
@@ -42,8 +43,7 @@ type Translator = NodeCodeTranslator<ExportAnalyzer, DenoInNpmPackageChecker, De
 pub(crate) struct Sources {
     pub(crate) resolver: Resolver,
     cache: Option<Arc<DiskCache>>,
-    /// Source maps by the names V8 knows the code under: URL and, for CommonJS, path.
-    source_maps: RefCell<HashMap<String, Vec<u8>>>,
+    source_maps: Arc<SourceMaps>,
     /// Host modules that a module imports, with the names it asks for.
     host_imports: RefCell<HashMap<String, BTreeMap<String, Vec<String>>>>,
     /// Syntax errors met, to give the exception that follows its place.
@@ -53,11 +53,11 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub(crate) fn new(cache: Option<Arc<DiskCache>>) -> Rc<Self> {
+    pub(crate) fn new(cache: Option<Arc<DiskCache>>, source_maps: Arc<SourceMaps>) -> Rc<Self> {
         Rc::new(Self {
             resolver: Resolver::new(),
             cache,
-            source_maps: RefCell::default(),
+            source_maps,
             host_imports: RefCell::default(),
             syntax_faults: RefCell::default(),
             readable: RefCell::new(None),
@@ -119,9 +119,7 @@ impl Sources {
             }
         };
         if let Some(map) = &compiled.source_map {
-            let mut maps = self.source_maps.borrow_mut();
-            maps.insert(specifier.to_string(), map.clone());
-            maps.insert(compile::file_name(specifier), map.clone());
+            self.source_maps.insert(&[specifier.as_str(), &compile::file_name(specifier)], map);
         }
         self.resolver.cjs.is_cjs_with_known_is_script(specifier, options.media_type, compiled.cjs.is_some()).map_err(JsErrorBox::from_err)?;
         Ok(compiled)
@@ -194,8 +192,8 @@ pub(crate) struct PierLoader {
 }
 
 impl PierLoader {
-    pub(crate) fn new(cache: Option<Arc<DiskCache>>) -> Rc<Self> {
-        let sources = Sources::new(cache);
+    pub(crate) fn new(cache: Option<Arc<DiskCache>>, source_maps: Arc<SourceMaps>) -> Rc<Self> {
+        let sources = Sources::new(cache, source_maps);
         let resolver = &sources.resolver;
         let exports = CjsModuleExportAnalyzer::new(
             ExportAnalyzer(sources.clone()),
@@ -366,7 +364,7 @@ impl ModuleLoader for PierLoader {
     }
 
     fn get_source_map(&self, file_name: &str) -> Option<Cow<'_, [u8]>> {
-        self.sources.source_maps.borrow().get(file_name).cloned().map(Cow::Owned)
+        self.sources.source_maps.get(file_name).map(Cow::Owned)
     }
 
     fn get_source_mapped_source_line(&self, file_name: &str, line_number: usize) -> Option<String> {

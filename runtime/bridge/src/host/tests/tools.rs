@@ -142,7 +142,7 @@ async fn an_endless_loop_stops_its_extension_and_nobody_else() {
         .unwrap()
         .stop(StopCause::Runaway {
             busy: Duration::from_secs(5),
-            at: None,
+            at: Some(crate::isolate::Place { file: "/ext/a.ts".into(), line: 3, column: 1 }),
         });
     let hooks = bench.hooks();
     assert!(!hooks.is_command("a.ts"));
@@ -151,4 +151,5 @@ async fn an_endless_loop_stops_its_extension_and_nobody_else() {
     let report = &bench.reported("runaway")[0];
     assert_eq!(report.extension_path, "/ext/a.ts");
     assert!(report.error.contains("5000 ms"), "{}", report.error);
+    assert_eq!(report.location.as_ref().map(|place| place.line), Some(3));
 }
