@@ -8,15 +8,20 @@ use pier_protocol::message::{BashExecutionMessage, Block, Content, Extra, Messag
 const BLOCKED_IMAGE: &str = "Image reading is disabled.";
 const COMPACTION_INTRODUCTION: &str =
     "Earlier parts of this conversation were condensed. This is what they contained:";
-const BRANCH_INTRODUCTION: &str =
-    "The user left another line of this conversation and returned here. This is what happened on it:";
+const BRANCH_INTRODUCTION: &str = "The user left another line of this conversation and returned here. This is what happened on it:";
 
 /// Converts the projection of a session to provider messages: roles user, assistant, toolResult and system remain.
 pub fn to_provider_messages(messages: &[Arc<Message>], block_images: bool) -> Vec<Arc<Message>> {
     messages
         .iter()
-        .filter_map(|message| to_provider_message(message))
-        .map(|message| if block_images { without_images(message) } else { message })
+        .filter_map(to_provider_message)
+        .map(|message| {
+            if block_images {
+                without_images(message)
+            } else {
+                message
+            }
+        })
         .collect()
 }
 
@@ -31,20 +36,34 @@ pub fn to_provider_message(message: &Arc<Message>) -> Option<Arc<Message>> {
         Message::BashExecution(body) if body.exclude_from_context == Some(true) => return None,
         Message::BashExecution(body) => (text(bash_text(body)), body.timestamp),
         Message::CompactionSummary(body) => (
-            text(format!("{COMPACTION_INTRODUCTION}\n\n<summary>\n{}\n</summary>", body.summary)),
+            text(format!(
+                "{COMPACTION_INTRODUCTION}\n\n<summary>\n{}\n</summary>",
+                body.summary
+            )),
             body.timestamp,
         ),
-        Message::BranchSummary(body) => {
-            (text(format!("{BRANCH_INTRODUCTION}\n\n<summary>\n{}</summary>", body.summary)), body.timestamp)
-        }
+        Message::BranchSummary(body) => (
+            text(format!(
+                "{BRANCH_INTRODUCTION}\n\n<summary>\n{}</summary>",
+                body.summary
+            )),
+            body.timestamp,
+        ),
         Message::Other(map) => {
             // A role of another product: what reads as text still reaches the model as the user's.
             let content: Content = serde_json::from_value(map.get("content")?.clone()).ok()?;
-            let timestamp = map.get("timestamp").and_then(serde_json::Value::as_i64).unwrap_or(0);
+            let timestamp = map
+                .get("timestamp")
+                .and_then(serde_json::Value::as_i64)
+                .unwrap_or(0);
             (Content::Blocks(content.into_blocks()), timestamp)
         }
     };
-    Some(Arc::new(Message::User(UserMessage { content, timestamp, extra: Extra::new() })))
+    Some(Arc::new(Message::User(UserMessage {
+        content,
+        timestamp,
+        extra: Extra::new(),
+    })))
 }
 
 fn text(text: String) -> Content {
@@ -75,7 +94,10 @@ pub fn bash_text(message: &BashExecutionMessage) -> String {
 /// Replaces every run of images by one text block.
 fn without_images(message: Arc<Message>) -> Arc<Message> {
     let blocks = match &*message {
-        Message::User(UserMessage { content: Content::Blocks(blocks), .. }) => blocks,
+        Message::User(UserMessage {
+            content: Content::Blocks(blocks),
+            ..
+        }) => blocks,
         Message::ToolResult(body) => &body.content,
         _ => return message,
     };
@@ -108,38 +130,96 @@ mod tests {
     use pier_protocol::message::{BranchSummaryMessage, CompactionSummaryMessage, CustomMessage};
 
     fn bash(output: &str) -> BashExecutionMessage {
-        BashExecutionMessage { command: "ls".into(), output: output.into(), ..BashExecutionMessage::default() }
+        BashExecutionMessage {
+            command: "ls".into(),
+            output: output.into(),
+            ..BashExecutionMessage::default()
+        }
     }
 
     #[test]
     fn bash_texts() {
         assert_eq!(bash_text(&bash("")), "Ran `ls`\n(no output)");
-        let failed = BashExecutionMessage { exit_code: Some(3), ..bash("a\n") };
-        assert_eq!(bash_text(&failed), "Ran `ls`\n```\na\n\n```\n\nCommand exited with code 3");
-        let cancelled = BashExecutionMessage { cancelled: true, exit_code: Some(3), ..bash("") };
-        assert_eq!(bash_text(&cancelled), "Ran `ls`\n(no output)\n\n(command cancelled)");
-        let cut = BashExecutionMessage { truncated: true, full_output_path: Some("/tmp/x".into()), ..bash("o") };
-        assert_eq!(bash_text(&cut), "Ran `ls`\n```\no\n```\n\n[Output truncated. Full output: /tmp/x]");
+        let failed = BashExecutionMessage {
+            exit_code: Some(3),
+            ..bash("a\n")
+        };
+        assert_eq!(
+            bash_text(&failed),
+            "Ran `ls`\n```\na\n\n```\n\nCommand exited with code 3"
+        );
+        let cancelled = BashExecutionMessage {
+            cancelled: true,
+            exit_code: Some(3),
+            ..bash("")
+        };
+        assert_eq!(
+            bash_text(&cancelled),
+            "Ran `ls`\n(no output)\n\n(command cancelled)"
+        );
+        let cut = BashExecutionMessage {
+            truncated: true,
+            full_output_path: Some("/tmp/x".into()),
+            ..bash("o")
+        };
+        assert_eq!(
+            bash_text(&cut),
+            "Ran `ls`\n```\no\n```\n\n[Output truncated. Full output: /tmp/x]"
+        );
     }
 
     #[test]
     fn summaries_keep_their_tags() {
-        let compaction: Arc<Message> =
-            Arc::new(CompactionSummaryMessage { summary: "S".into(), ..Default::default() }.into());
-        let branch: Arc<Message> = Arc::new(BranchSummaryMessage { summary: "S".into(), ..Default::default() }.into());
-        assert!(to_provider_message(&compaction).unwrap().text().ends_with("\n\n<summary>\nS\n</summary>"));
-        assert!(to_provider_message(&branch).unwrap().text().ends_with("\n\n<summary>\nS</summary>"));
+        let compaction: Arc<Message> = Arc::new(
+            CompactionSummaryMessage {
+                summary: "S".into(),
+                ..Default::default()
+            }
+            .into(),
+        );
+        let branch: Arc<Message> = Arc::new(
+            BranchSummaryMessage {
+                summary: "S".into(),
+                ..Default::default()
+            }
+            .into(),
+        );
+        assert!(
+            to_provider_message(&compaction)
+                .unwrap()
+                .text()
+                .ends_with("\n\n<summary>\nS\n</summary>")
+        );
+        assert!(
+            to_provider_message(&branch)
+                .unwrap()
+                .text()
+                .ends_with("\n\n<summary>\nS</summary>")
+        );
     }
 
     #[test]
     fn excluded_bash_is_not_sent_and_custom_text_becomes_a_user_block() {
-        let excluded: Arc<Message> =
-            Arc::new(BashExecutionMessage { exclude_from_context: Some(true), ..bash("x") }.into());
-        let custom: Arc<Message> =
-            Arc::new(CustomMessage { content: Content::Text("c".into()), ..CustomMessage::default() }.into());
+        let excluded: Arc<Message> = Arc::new(
+            BashExecutionMessage {
+                exclude_from_context: Some(true),
+                ..bash("x")
+            }
+            .into(),
+        );
+        let custom: Arc<Message> = Arc::new(
+            CustomMessage {
+                content: Content::Text("c".into()),
+                ..CustomMessage::default()
+            }
+            .into(),
+        );
         let sent = to_provider_messages(&[excluded, custom], false);
         assert_eq!(sent.len(), 1);
-        assert_eq!(sent[0].as_user().unwrap().content, Content::Blocks(vec![Block::text("c")]));
+        assert_eq!(
+            sent[0].as_user().unwrap().content,
+            Content::Blocks(vec![Block::text("c")])
+        );
     }
 
     #[test]

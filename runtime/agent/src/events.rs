@@ -49,9 +49,14 @@ impl EventHub {
     }
 
     pub(crate) fn subscribe(&self, listener: Arc<dyn EventListener>) -> Subscription {
-        let id = self.next_id.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let id = self
+            .next_id
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         self.listeners.write().push((id, listener));
-        Subscription { id, listeners: self.listeners.clone() }
+        Subscription {
+            id,
+            listeners: self.listeners.clone(),
+        }
     }
 
     /// Removes every listener: nothing is delivered from now on.
@@ -62,7 +67,12 @@ impl EventHub {
     /// Delivers one event to every listener, after everything that was delivered before.
     pub(crate) async fn deliver(&self, event: &Arc<AgentEvent>) {
         let _order = self.delivery.lock().await;
-        let listeners: Vec<_> = self.listeners.read().iter().map(|(_, listener)| listener.clone()).collect();
+        let listeners: Vec<_> = self
+            .listeners
+            .read()
+            .iter()
+            .map(|(_, listener)| listener.clone())
+            .collect();
         for listener in listeners {
             listener.on_event(event).await;
         }

@@ -232,9 +232,15 @@ pub struct ToolResultPatch {
 /// An entry that a boundary handler wants stored (spec/extension-api.md §5.9).
 #[derive(Debug, Clone)]
 pub enum EntryDraft {
-    Custom { custom_type: String, data: Option<Value> },
+    Custom {
+        custom_type: String,
+        data: Option<Value>,
+    },
     CustomMessage(CustomMessage),
-    ContextEdit { target_id: String, replacement: Option<Content> },
+    ContextEdit {
+        target_id: String,
+        replacement: Option<Content>,
+    },
     Compaction(SuppliedCompaction),
 }
 
@@ -391,6 +397,7 @@ pub struct BeforeCompactEvent {
 }
 
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::large_enum_variant, reason = "one outcome a compaction")]
 pub enum BeforeCompactOutcome {
     #[default]
     Continue,
@@ -477,15 +484,26 @@ pub enum Notification {
     /// reach extensions through their own methods instead. Compaction events go to xcsh extensions as `auto_compaction_*`
     /// unless their reason is manual.
     Event(Arc<AgentEvent>),
-    SessionStart { reason: SessionStartReason, previous_session_file: Option<PathBuf> },
-    SessionShutdown { reason: ShutdownReason, target_session_file: Option<PathBuf> },
+    SessionStart {
+        reason: SessionStartReason,
+        previous_session_file: Option<PathBuf>,
+    },
+    SessionShutdown {
+        reason: ShutdownReason,
+        target_session_file: Option<PathBuf>,
+    },
     SessionTree {
         new_leaf_id: Option<String>,
         old_leaf_id: Option<String>,
         summary_entry: Option<Arc<SessionEntry>>,
         from_extension: bool,
     },
-    SessionCompact { compaction_entry: Arc<SessionEntry>, from_extension: bool, reason: CompactionReason, will_retry: bool },
+    SessionCompact {
+        compaction_entry: Arc<SessionEntry>,
+        from_extension: bool,
+        reason: CompactionReason,
+        will_retry: bool,
+    },
     SessionCompactFailed {
         reason: CompactionReason,
         error_message: Option<String>,
@@ -493,10 +511,25 @@ pub enum Notification {
         will_retry: bool,
         from_extension: bool,
     },
-    ModelSelect { model: Arc<Model>, previous_model: Option<Arc<Model>>, source: ModelSelectSource },
-    ThinkingLevelSelect { level: ThinkingLevel, previous_level: ThinkingLevel },
-    AfterProviderResponse { status: u16, headers: Value },
-    ProviderStreamEvent { provider: String, api: String, model: String, data: Value },
+    ModelSelect {
+        model: Arc<Model>,
+        previous_model: Option<Arc<Model>>,
+        source: ModelSelectSource,
+    },
+    ThinkingLevelSelect {
+        level: ThinkingLevel,
+        previous_level: ThinkingLevel,
+    },
+    AfterProviderResponse {
+        status: u16,
+        headers: Value,
+    },
+    ProviderStreamEvent {
+        provider: String,
+        api: String,
+        model: String,
+        data: Value,
+    },
 }
 
 impl Notification {
@@ -613,7 +646,11 @@ pub trait ExtensionHooks: Send + Sync {
         BeforeTreeOutcome::default()
     }
 
-    async fn resources_discover(&self, _cwd: &std::path::Path, _reason: SessionStartReason) -> DiscoveredResources {
+    async fn resources_discover(
+        &self,
+        _cwd: &std::path::Path,
+        _reason: SessionStartReason,
+    ) -> DiscoveredResources {
         DiscoveredResources::default()
     }
 

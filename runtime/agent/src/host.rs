@@ -25,7 +25,11 @@ pub trait HostActions: Send + Sync {
     /// Called between `session_shutdown` and `session_start` of a session replacement or reload: make old contexts stale,
     /// read settings again, load extensions anew. `ended` is the reason the old session ended. An error leaves the session
     /// without extensions and is reported through [`HostActions::report_error`] by the caller.
-    async fn reload_runtime(&self, _ended: ShutdownReason, _starting: SessionStartReason) -> Result<(), String> {
+    async fn reload_runtime(
+        &self,
+        _ended: ShutdownReason,
+        _starting: SessionStartReason,
+    ) -> Result<(), String> {
         Ok(())
     }
 }

@@ -73,8 +73,13 @@ const OVERFLOW_PATTERNS: &[&str] = &[
 
 /// Texts that mention tokens but mean throttling.
 static THROTTLING: LazyLock<RegexSet> = LazyLock::new(|| set(THROTTLING_PATTERNS));
-const THROTTLING_PATTERNS: &[&str] =
-    &[r"rate[ _-]?limit", "too many requests", r"tokens per (minute|day|hour)", r"throttl", r"\b429\b"];
+const THROTTLING_PATTERNS: &[&str] = &[
+    r"rate[ _-]?limit",
+    "too many requests",
+    r"tokens per (minute|day|hour)",
+    r"throttl",
+    r"\b429\b",
+];
 
 /// Whether an error text means that the context is too long.
 pub fn is_overflow_text(text: &str) -> bool {
@@ -104,9 +109,8 @@ pub enum Overflow {
 /// Whether `message`, answered by `model`, overflowed the context.
 pub fn overflow(message: &AssistantMessage, model: &Model) -> Option<Overflow> {
     match message.stop_reason {
-        StopReason::Error => {
-            is_overflow_text(message.error_message.as_deref().unwrap_or_default()).then_some(Overflow::Failed)
-        }
+        StopReason::Error => is_overflow_text(message.error_message.as_deref().unwrap_or_default())
+            .then_some(Overflow::Failed),
         StopReason::Length => {
             let window = model.context_window;
             let filled = message.usage.input.saturating_add(message.usage.cache_read);
@@ -119,15 +123,21 @@ pub fn overflow(message: &AssistantMessage, model: &Model) -> Option<Overflow> {
         StopReason::Aborted | StopReason::Pending => None,
         _ => {
             let filled = message.usage.input.saturating_add(message.usage.cache_read);
-            (model.context_window > 0 && filled > model.context_window).then_some(Overflow::Succeeded)
+            (model.context_window > 0 && filled > model.context_window)
+                .then_some(Overflow::Succeeded)
         }
     }
 }
 
 /// Milliseconds before retry number `attempt`, counted from 1.
 pub fn delay_ms(settings: &RetrySettings, attempt: u32) -> u64 {
-    let factor = 1u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
-    settings.base_delay_ms.saturating_mul(factor).min(settings.max_agent_delay_ms)
+    let factor = 1u64
+        .checked_shl(attempt.saturating_sub(1))
+        .unwrap_or(u64::MAX);
+    settings
+        .base_delay_ms
+        .saturating_mul(factor)
+        .min(settings.max_agent_delay_ms)
 }
 
 #[cfg(test)]
@@ -145,14 +155,26 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        for patterns in [TRANSIENT_PATTERNS, ACCOUNT_PATTERNS, OVERFLOW_PATTERNS, THROTTLING_PATTERNS] {
+        for patterns in [
+            TRANSIENT_PATTERNS,
+            ACCOUNT_PATTERNS,
+            OVERFLOW_PATTERNS,
+            THROTTLING_PATTERNS,
+        ] {
             assert_eq!(set(patterns).len(), patterns.len());
         }
     }
 
     #[test]
     fn transient_errors_are_retried_and_account_limits_are_not() {
-        for text in ["529 overloaded", "HTTP 503", "fetch failed", "Request timed out", "read ECONNRESET", "RESOURCE_EXHAUSTED"] {
+        for text in [
+            "529 overloaded",
+            "HTTP 503",
+            "fetch failed",
+            "Request timed out",
+            "read ECONNRESET",
+            "RESOURCE_EXHAUSTED",
+        ] {
             assert!(is_retryable(&failed(text)), "{text}");
         }
         for text in [
@@ -169,16 +191,28 @@ mod tests {
 
     #[test]
     fn throttling_is_no_overflow() {
-        assert!(is_overflow_text("This model's maximum context length is 8192 tokens"));
-        assert!(!is_overflow_text("429 rate limit: too many tokens per minute"));
+        assert!(is_overflow_text(
+            "This model's maximum context length is 8192 tokens"
+        ));
+        assert!(!is_overflow_text(
+            "429 rate limit: too many tokens per minute"
+        ));
     }
 
     #[test]
     fn a_length_stop_below_the_models_limit_counts_as_cut_short() {
-        let model = Model { max_tokens: 100, context_window: 1_000, ..Model::default() };
+        let model = Model {
+            max_tokens: 100,
+            context_window: 1_000,
+            ..Model::default()
+        };
         let stop = |output, input| AssistantMessage {
             stop_reason: StopReason::Length,
-            usage: Usage { output, input, ..Usage::default() },
+            usage: Usage {
+                output,
+                input,
+                ..Usage::default()
+            },
             ..AssistantMessage::default()
         };
         assert_eq!(overflow(&stop(50, 1), &model), Some(Overflow::CutShort));
@@ -188,9 +222,16 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_cap() {
-        let settings = RetrySettings { base_delay_ms: 2_000, max_agent_delay_ms: 60_000, ..RetrySettings::default() };
+        let settings = RetrySettings {
+            base_delay_ms: 2_000,
+            max_agent_delay_ms: 60_000,
+            ..RetrySettings::default()
+        };
         let delays: Vec<_> = (1..8).map(|attempt| delay_ms(&settings, attempt)).collect();
-        assert_eq!(delays, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(
+            delays,
+            [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]
+        );
         assert_eq!(delay_ms(&settings, 200), 60_000);
     }
 }

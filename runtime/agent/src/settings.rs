@@ -28,7 +28,11 @@ pub enum QueueMode {
 impl QueueMode {
     /// Any other word means the default, as peers do.
     pub fn parse(word: &str) -> Self {
-        if word == "all" { QueueMode::All } else { QueueMode::OneAtATime }
+        if word == "all" {
+            QueueMode::All
+        } else {
+            QueueMode::OneAtATime
+        }
     }
 
     pub fn as_str(self) -> &'static str {
@@ -52,7 +56,11 @@ pub enum InterruptMode {
 impl InterruptMode {
     /// Any other word means the default, as peers do.
     pub fn parse(word: &str) -> Self {
-        if word == "immediate" { InterruptMode::Immediate } else { InterruptMode::Wait }
+        if word == "immediate" {
+            InterruptMode::Immediate
+        } else {
+            InterruptMode::Wait
+        }
     }
 
     pub fn as_str(self) -> &'static str {
@@ -87,7 +95,11 @@ pub struct CompactionSettings {
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        CompactionSettings { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+        CompactionSettings {
+            enabled: true,
+            reserve_tokens: 16_384,
+            keep_recent_tokens: 20_000,
+        }
     }
 }
 
@@ -105,7 +117,12 @@ pub struct RetrySettings {
 
 impl Default for RetrySettings {
     fn default() -> Self {
-        RetrySettings { enabled: true, max_retries: 3, base_delay_ms: 2_000, max_agent_delay_ms: 60_000 }
+        RetrySettings {
+            enabled: true,
+            max_retries: 3,
+            base_delay_ms: 2_000,
+            max_agent_delay_ms: 60_000,
+        }
     }
 }
 
@@ -149,8 +166,14 @@ impl SettingsStore {
     /// Settings that live only in memory; writes change nothing on disk.
     pub fn in_memory(settings: Map<String, Value>) -> Self {
         let sources = file::Sources::in_memory(settings);
-        let current = RwLock::new(Arc::new(Settings::from_merged(sources.merged(), &mut Vec::new())));
-        SettingsStore { sources: Mutex::new(sources), current }
+        let current = RwLock::new(Arc::new(Settings::from_merged(
+            sources.merged(),
+            &mut Vec::new(),
+        )));
+        SettingsStore {
+            sources: Mutex::new(sources),
+            current,
+        }
     }
 
     /// Reads the user file and, for a trusted project, the project file. Missing files are empty. Returns warnings about
@@ -159,7 +182,13 @@ impl SettingsStore {
         let mut warnings = Vec::new();
         let sources = file::Sources::read(user_file, project_file, &mut warnings);
         let settings = Settings::from_merged(sources.merged(), &mut warnings);
-        (SettingsStore { sources: Mutex::new(sources), current: RwLock::new(Arc::new(settings)) }, warnings)
+        (
+            SettingsStore {
+                sources: Mutex::new(sources),
+                current: RwLock::new(Arc::new(settings)),
+            },
+            warnings,
+        )
     }
 
     /// The view at this moment.

@@ -101,8 +101,13 @@ impl ToolContext {
 #[async_trait]
 pub trait NestedTools: Send + Sync {
     /// Runs another tool through the whole interception pipeline. Never fails: failures are error results.
-    async fn execute(&self, name: &str, args: Value, cancel: CancellationToken, updates: Option<ToolUpdates>)
-    -> NestedOutcome;
+    async fn execute(
+        &self,
+        name: &str,
+        args: Value,
+        cancel: CancellationToken,
+        updates: Option<ToolUpdates>,
+    ) -> NestedOutcome;
 }
 
 #[derive(Debug, Clone)]
@@ -191,7 +196,9 @@ impl ToolFilter {
     }
 
     fn names(&self, name: &str) -> bool {
-        self.allow.as_ref().is_some_and(|allow| allow.contains(name))
+        self.allow
+            .as_ref()
+            .is_some_and(|allow| allow.contains(name))
     }
 }
 
@@ -219,7 +226,10 @@ struct Registered {
 
 impl ToolRegistry {
     pub fn new(filter: ToolFilter) -> Self {
-        ToolRegistry(RwLock::new(RegistryState { filter, ..RegistryState::default() }))
+        ToolRegistry(RwLock::new(RegistryState {
+            filter,
+            ..RegistryState::default()
+        }))
     }
 
     /// Adds a tool, replacing this owner's earlier one of the same name. A new name becomes active at once when its
@@ -228,11 +238,15 @@ impl ToolRegistry {
         let mut state = self.0.write();
         let spec = tool.spec();
         let name = spec.name.clone();
-        let activate = state.filter.names(&name) || (spec.default_active && !spec.hidden && state.filter.permits(&name));
+        let activate = state.filter.names(&name)
+            || (spec.default_active && !spec.hidden && state.filter.permits(&name));
         let stack = state.tools.entry(name.clone()).or_default();
         let known = !stack.is_empty();
         stack.retain(|registered| registered.owner != owner);
-        stack.push(Registered { owner: owner.to_owned(), tool });
+        stack.push(Registered {
+            owner: owner.to_owned(),
+            tool,
+        });
         if !known {
             state.order.push(name.clone());
             if activate {
@@ -245,7 +259,9 @@ impl ToolRegistry {
     /// Removes this owner's tool of that name; another owner's tool of the same name becomes effective again.
     pub fn unregister(&self, owner: &str, name: &str) {
         let mut state = self.0.write();
-        let Some(stack) = state.tools.get_mut(name) else { return };
+        let Some(stack) = state.tools.get_mut(name) else {
+            return;
+        };
         stack.retain(|registered| registered.owner != owner);
         if stack.is_empty() {
             state.tools.remove(name);
@@ -272,7 +288,12 @@ impl ToolRegistry {
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.0.read().tools.get(name).and_then(|stack| stack.last()).map(|registered| registered.tool.clone())
+        self.0
+            .read()
+            .tools
+            .get(name)
+            .and_then(|stack| stack.last())
+            .map(|registered| registered.tool.clone())
     }
 
     /// Every effective tool, in registration order.
@@ -307,7 +328,10 @@ impl ToolRegistry {
         let mut state = self.0.write();
         let mut active: Vec<String> = Vec::with_capacity(names.len());
         for name in names {
-            if state.tools.contains_key(name) && state.filter.permits(name) && !active.contains(name) {
+            if state.tools.contains_key(name)
+                && state.filter.permits(name)
+                && !active.contains(name)
+            {
                 active.push(name.clone());
             }
         }

@@ -11,7 +11,10 @@ const IMAGE_CHARS: usize = 4800;
 /// Cost of a response in US dollars, by the model's rates per million tokens.
 pub fn cost(model: &Model, usage: &Usage) -> Cost {
     let rates = &model.cost;
-    let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    let prompt = usage
+        .input
+        .saturating_add(usage.cache_read)
+        .saturating_add(usage.cache_write);
     let tier = rates
         .tiers
         .iter()
@@ -20,7 +23,12 @@ pub fn cost(model: &Model, usage: &Usage) -> Cost {
         .max_by_key(|tier| tier.input_tokens_above);
     let (input, output, cache_read, cache_write) = match tier {
         Some(tier) => (tier.input, tier.output, tier.cache_read, tier.cache_write),
-        None => (rates.input, rates.output, rates.cache_read, rates.cache_write),
+        None => (
+            rates.input,
+            rates.output,
+            rates.cache_read,
+            rates.cache_write,
+        ),
     };
     let price = |rate: f64, tokens: u64| rate / 1e6 * tokens as f64;
     let long_lived = usage.cache_write_1h.unwrap_or(0).min(usage.cache_write);
@@ -29,7 +37,8 @@ pub fn cost(model: &Model, usage: &Usage) -> Cost {
         output: price(output, usage.output),
         cache_read: price(cache_read, usage.cache_read),
         // Entries that live an hour cost twice the input rate.
-        cache_write: price(cache_write, usage.cache_write - long_lived) + price(input * 2.0, long_lived),
+        cache_write: price(cache_write, usage.cache_write - long_lived)
+            + price(input * 2.0, long_lived),
         ..Cost::default()
     };
     cost.total = cost.input + cost.output + cost.cache_read + cost.cache_write;
@@ -41,7 +50,9 @@ pub fn context_tokens(usage: &Usage) -> u64 {
     if usage.total_tokens > 0 {
         usage.total_tokens
     } else {
-        [usage.output, usage.cache_read, usage.cache_write].into_iter().fold(usage.input, u64::saturating_add)
+        [usage.output, usage.cache_read, usage.cache_write]
+            .into_iter()
+            .fold(usage.input, u64::saturating_add)
     }
 }
 
@@ -64,7 +75,14 @@ pub fn estimate_context(messages: &[Arc<Message>], stale_before: usize) -> u64 {
         .take_while(|(index, _)| *index >= stale_before)
         .find_map(|(index, message)| usable_usage(message).map(|tokens| (index, tokens)));
     match reported {
-        Some((index, tokens)) => tokens + messages.iter().skip(index + 1).map(|m| estimate(m)).sum::<u64>(),
+        Some((index, tokens)) => {
+            tokens
+                + messages
+                    .iter()
+                    .skip(index + 1)
+                    .map(|m| estimate(m))
+                    .sum::<u64>()
+        }
         None => messages.iter().map(|message| estimate(message)).sum(),
     }
 }
@@ -80,7 +98,13 @@ pub fn estimate(message: &Message) -> u64 {
         Message::BranchSummary(message) => utf16(&message.summary),
         Message::CompactionSummary(message) => utf16(&message.summary),
         Message::System(message) => {
-            let sections: usize = message.sections.iter().flatten().filter_map(|(_, text)| text.as_deref()).map(utf16).sum();
+            let sections: usize = message
+                .sections
+                .iter()
+                .flatten()
+                .filter_map(|(_, text)| text.as_deref())
+                .map(utf16)
+                .sum();
             let tools = message
                 .tools_added
                 .as_ref()
@@ -112,7 +136,8 @@ fn blocks_chars(blocks: &[Block]) -> usize {
             Block::Thinking(block) => utf16(&block.thinking),
             Block::Image(_) => IMAGE_CHARS,
             Block::ToolCall(call) => {
-                utf16(&call.name) + serde_json::to_string(&call.arguments).map_or(0, |json| utf16(&json))
+                utf16(&call.name)
+                    + serde_json::to_string(&call.arguments).map_or(0, |json| utf16(&json))
             }
             Block::Other(_) => 0,
         })
@@ -133,8 +158,18 @@ mod tests {
                 cache_read: 0.1,
                 cache_write: 1.25,
                 tiers: Some(vec![
-                    CostTier { input_tokens_above: 1_000, input: 10.0, output: 20.0, ..CostTier::default() },
-                    CostTier { input_tokens_above: 5_000, input: 100.0, output: 200.0, ..CostTier::default() },
+                    CostTier {
+                        input_tokens_above: 1_000,
+                        input: 10.0,
+                        output: 20.0,
+                        ..CostTier::default()
+                    },
+                    CostTier {
+                        input_tokens_above: 5_000,
+                        input: 100.0,
+                        output: 200.0,
+                        ..CostTier::default()
+                    },
                 ]),
                 ..ModelCost::default()
             },
@@ -144,7 +179,13 @@ mod tests {
 
     #[test]
     fn rates_apply_per_million_and_the_total_is_the_sum() {
-        let usage = Usage { input: 500, output: 200, cache_read: 50, cache_write: 20, ..Usage::default() };
+        let usage = Usage {
+            input: 500,
+            output: 200,
+            cache_read: 50,
+            cache_write: 20,
+            ..Usage::default()
+        };
         let cost = cost(&model(), &usage);
         assert!((cost.input - 0.0005).abs() < 1e-12);
         assert!((cost.total - (0.0005 + 0.0004 + 0.000_005 + 0.000_025)).abs() < 1e-12);
@@ -152,22 +193,43 @@ mod tests {
 
     #[test]
     fn the_highest_matching_tier_wins() {
-        let at = |input| cost(&model(), &Usage { input, ..Usage::default() }).input / input as f64 * 1e6;
-        assert!((at(1_000) - 1.0).abs() < 1e-9, "the limit itself is not above");
+        let at = |input| {
+            cost(
+                &model(),
+                &Usage {
+                    input,
+                    ..Usage::default()
+                },
+            )
+            .input
+                / input as f64
+                * 1e6
+        };
+        assert!(
+            (at(1_000) - 1.0).abs() < 1e-9,
+            "the limit itself is not above"
+        );
         assert!((at(1_001) - 10.0).abs() < 1e-9);
         assert!((at(6_000) - 100.0).abs() < 1e-9);
     }
 
     #[test]
     fn hour_long_cache_writes_cost_twice_the_input_rate() {
-        let usage = Usage { cache_write: 100, cache_write_1h: Some(40), ..Usage::default() };
+        let usage = Usage {
+            cache_write: 100,
+            cache_write_1h: Some(40),
+            ..Usage::default()
+        };
         let expected = (60.0 * 1.25 + 40.0 * 2.0) / 1e6;
         assert!((cost(&model(), &usage).cache_write - expected).abs() < 1e-12);
     }
 
     fn assistant(total: u64, stop: StopReason) -> Arc<Message> {
         Arc::new(Message::Assistant(AssistantMessage {
-            usage: Usage { total_tokens: total, ..Usage::default() },
+            usage: Usage {
+                total_tokens: total,
+                ..Usage::default()
+            },
             stop_reason: stop,
             ..AssistantMessage::default()
         }))
@@ -176,13 +238,25 @@ mod tests {
     #[test]
     fn an_estimate_starts_from_the_last_usable_report() {
         let user = Arc::new(Message::user("12345", Vec::new(), 0));
-        let messages = [user.clone(), assistant(100, StopReason::Stop), assistant(900, StopReason::Aborted), user];
+        let messages = [
+            user.clone(),
+            assistant(100, StopReason::Stop),
+            assistant(900, StopReason::Aborted),
+            user,
+        ];
         assert_eq!(estimate_context(&messages, 0), 102);
-        assert_eq!(estimate_context(&messages, 2), 4, "a report before the edit does not count");
+        assert_eq!(
+            estimate_context(&messages, 2),
+            4,
+            "a report before the edit does not count"
+        );
     }
 
     #[test]
     fn lengths_are_utf16() {
-        assert_eq!(estimate(&Message::user("\u{1F600}\u{1F600}\u{1F600}", Vec::new(), 0)), 2);
+        assert_eq!(
+            estimate(&Message::user("\u{1F600}\u{1F600}\u{1F600}", Vec::new(), 0)),
+            2
+        );
     }
 }

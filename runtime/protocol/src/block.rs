@@ -75,7 +75,9 @@ pub struct ToolCallBlock {
     pub extra: Extra,
 }
 
-fn object_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+fn object_or_empty<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Map<String, Value>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Object(map) => map,
         _ => Map::new(),
@@ -85,11 +87,18 @@ fn object_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<Str
 impl Block {
     /// A text block without a signature.
     pub fn text(text: impl Into<String>) -> Self {
-        Block::Text(TextBlock { text: text.into(), ..TextBlock::default() })
+        Block::Text(TextBlock {
+            text: text.into(),
+            ..TextBlock::default()
+        })
     }
 
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        Block::Image(ImageBlock { data: data.into(), mime_type: mime_type.into(), extra: Extra::new() })
+        Block::Image(ImageBlock {
+            data: data.into(),
+            mime_type: mime_type.into(),
+            extra: Extra::new(),
+        })
     }
 
     /// The text of a text block.
@@ -125,10 +134,26 @@ struct Tagged<'a, T: Serialize> {
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Block::Text(body) => Tagged { r#type: "text", body }.serialize(serializer),
-            Block::Thinking(body) => Tagged { r#type: "thinking", body }.serialize(serializer),
-            Block::Image(body) => Tagged { r#type: "image", body }.serialize(serializer),
-            Block::ToolCall(body) => Tagged { r#type: "toolCall", body }.serialize(serializer),
+            Block::Text(body) => Tagged {
+                r#type: "text",
+                body,
+            }
+            .serialize(serializer),
+            Block::Thinking(body) => Tagged {
+                r#type: "thinking",
+                body,
+            }
+            .serialize(serializer),
+            Block::Image(body) => Tagged {
+                r#type: "image",
+                body,
+            }
+            .serialize(serializer),
+            Block::ToolCall(body) => Tagged {
+                r#type: "toolCall",
+                body,
+            }
+            .serialize(serializer),
             Block::Other(map) => map.serialize(serializer),
         }
     }
@@ -137,7 +162,11 @@ impl Serialize for Block {
 impl<'de> Deserialize<'de> for Block {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut map = Map::<String, Value>::deserialize(deserializer)?;
-        let tag = map.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let tag = map
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         if !matches!(tag.as_str(), "text" | "thinking" | "image" | "toolCall") {
             return Ok(Block::Other(map));
         }
@@ -149,7 +178,9 @@ impl<'de> Deserialize<'de> for Block {
             "image" => serde_json::from_value(body).map(Block::Image),
             _ => serde_json::from_value(body).map(Block::ToolCall),
         }
-        .map_err(|error| serde::de::Error::custom(format!("content block of type \"{tag}\": {error}")))
+        .map_err(|error| {
+            serde::de::Error::custom(format!("content block of type \"{tag}\": {error}"))
+        })
     }
 }
 
@@ -193,7 +224,11 @@ impl Default for Content {
 
 /// All text blocks joined by a line feed.
 pub fn joined_text(blocks: &[Block]) -> String {
-    blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
+    blocks
+        .iter()
+        .filter_map(Block::as_text)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 impl Serialize for Content {
@@ -210,9 +245,9 @@ impl<'de> Deserialize<'de> for Content {
         match Value::deserialize(deserializer)? {
             Value::Null => Ok(Content::default()),
             Value::String(text) => Ok(Content::Text(text)),
-            array @ Value::Array(_) => {
-                serde_json::from_value(array).map(Content::Blocks).map_err(serde::de::Error::custom)
-            }
+            array @ Value::Array(_) => serde_json::from_value(array)
+                .map(Content::Blocks)
+                .map_err(serde::de::Error::custom),
             other => Err(serde::de::Error::custom(format!(
                 "content must be a string or an array of blocks, not {other}"
             ))),
@@ -221,6 +256,8 @@ impl<'de> Deserialize<'de> for Content {
 }
 
 /// Reads an array of blocks; `null` and a missing member are empty, a string is one text block.
-pub fn deserialize_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Block>, D::Error> {
+pub fn deserialize_blocks<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Block>, D::Error> {
     Content::deserialize(deserializer).map(Content::into_blocks)
 }

@@ -15,7 +15,11 @@ use crate::tool::ToolOutput;
 
 /// Everything a session announces, in one global order.
 #[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 pub enum AgentEvent {
     AgentStart {},
     AgentEnd {
@@ -163,7 +167,9 @@ impl AgentEvent {
             AgentEvent::AutoRetryStart { .. } => "auto_retry_start",
             AgentEvent::AutoRetryEnd { .. } => "auto_retry_end",
             AgentEvent::SummarizationRetryScheduled { .. } => "summarization_retry_scheduled",
-            AgentEvent::SummarizationRetryAttemptStart { .. } => "summarization_retry_attempt_start",
+            AgentEvent::SummarizationRetryAttemptStart { .. } => {
+                "summarization_retry_attempt_start"
+            }
             AgentEvent::SummarizationRetryFinished {} => "summarization_retry_finished",
             AgentEvent::BashExecutionUpdate { .. } => "bash_execution_update",
         }
@@ -172,7 +178,9 @@ impl AgentEvent {
     /// True when the event carries a system message, which the xcsh and omp dialects leave out.
     pub fn is_system_message(&self) -> bool {
         match self {
-            AgentEvent::MessageStart { message } | AgentEvent::MessageEnd { message } => message.is_system(),
+            AgentEvent::MessageStart { message } | AgentEvent::MessageEnd { message } => {
+                message.is_system()
+            }
             _ => false,
         }
     }
@@ -181,25 +189,42 @@ impl AgentEvent {
 /// What `message_update` carries (spec/rpc.md §5.3). `content_index` indexes the assistant content.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large variant comes once a call, and events live behind an Arc"
+)]
 pub enum AssistantMessageEvent {
     #[serde(rename = "text_start")]
     TextStart { content_index: usize },
     #[serde(rename = "text_delta")]
     TextDelta { content_index: usize, delta: String },
     #[serde(rename = "text_end")]
-    TextEnd { content_index: usize, content: String },
+    TextEnd {
+        content_index: usize,
+        content: String,
+    },
     #[serde(rename = "thinking_start")]
     ThinkingStart { content_index: usize },
     #[serde(rename = "thinking_delta")]
     ThinkingDelta { content_index: usize, delta: String },
     #[serde(rename = "thinking_end")]
-    ThinkingEnd { content_index: usize, content: String },
+    ThinkingEnd {
+        content_index: usize,
+        content: String,
+    },
     #[serde(rename = "toolcall_start")]
-    ToolCallStart { content_index: usize, id: String, tool_name: String },
+    ToolCallStart {
+        content_index: usize,
+        id: String,
+        tool_name: String,
+    },
     #[serde(rename = "toolcall_delta")]
     ToolCallDelta { content_index: usize, delta: String },
     #[serde(rename = "toolcall_end")]
-    ToolCallEnd { content_index: usize, tool_call: ToolCallSnapshot },
+    ToolCallEnd {
+        content_index: usize,
+        tool_call: ToolCallSnapshot,
+    },
 }
 
 /// A finished tool call, written with `type: "toolCall"`.
@@ -223,7 +248,10 @@ impl PartialMessage {
 
     /// A copy of the message as it is now. During the awaited delivery of an update it is the state right after that update.
     pub fn snapshot(&self) -> AssistantMessage {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Looks at the message without copying it.

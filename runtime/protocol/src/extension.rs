@@ -58,7 +58,11 @@ pub struct ExtensionErrorReport {
 }
 
 impl ExtensionErrorReport {
-    pub fn new(extension_path: impl Into<String>, event: impl Into<String>, error: impl Into<String>) -> Self {
+    pub fn new(
+        extension_path: impl Into<String>,
+        event: impl Into<String>,
+        error: impl Into<String>,
+    ) -> Self {
         ExtensionErrorReport {
             extension_path: extension_path.into(),
             event: event.into(),

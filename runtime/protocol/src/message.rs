@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use crate::block::{
-    Block, Content, Extra, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, deserialize_blocks, joined_text,
+    Block, Content, Extra, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, deserialize_blocks,
+    joined_text,
 };
 use crate::num;
 use crate::tool::ToolDeclaration;
@@ -100,7 +101,9 @@ impl Serialize for StopReason {
 
 impl<'de> Deserialize<'de> for StopReason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(StopReason::from(String::deserialize(deserializer)?.as_str()))
+        Ok(StopReason::from(
+            String::deserialize(deserializer)?.as_str(),
+        ))
     }
 }
 
@@ -123,7 +126,11 @@ pub struct Usage {
         skip_serializing_if = "Option::is_none"
     )]
     pub cache_write_1h: Option<u64>,
-    #[serde(default, deserialize_with = "num::deserialize_opt_u64", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "num::deserialize_opt_u64",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reasoning: Option<u64>,
     #[serde(default, deserialize_with = "num::deserialize_u64")]
     pub total_tokens: u64,
@@ -137,15 +144,35 @@ pub struct Usage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub input: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub output: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_read: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_write: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub total: f64,
     /// The total is what the provider billed, not the sum of the parts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -421,7 +448,11 @@ impl Message {
     pub fn user(text: impl Into<String>, images: Vec<ImageBlock>, timestamp: i64) -> Self {
         let mut blocks = vec![Block::text(text)];
         blocks.extend(images.into_iter().map(Block::Image));
-        Message::User(UserMessage { content: Content::Blocks(blocks), timestamp, extra: Extra::new() })
+        Message::User(UserMessage {
+            content: Content::Blocks(blocks),
+            timestamp,
+            extra: Extra::new(),
+        })
     }
 
     /// Text of the message, blocks joined by a line feed; empty where a role has none.
@@ -471,14 +502,46 @@ impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Message::User(body) => WithRole { role: "user", body }.serialize(serializer),
-            Message::Assistant(body) => WithRole { role: "assistant", body }.serialize(serializer),
-            Message::ToolResult(body) => WithRole { role: "toolResult", body }.serialize(serializer),
-            Message::System(body) => WithRole { role: "system", body }.serialize(serializer),
-            Message::Developer(body) => WithRole { role: "developer", body }.serialize(serializer),
-            Message::Custom(body) => WithRole { role: "custom", body }.serialize(serializer),
-            Message::BashExecution(body) => WithRole { role: "bashExecution", body }.serialize(serializer),
-            Message::BranchSummary(body) => WithRole { role: "branchSummary", body }.serialize(serializer),
-            Message::CompactionSummary(body) => WithRole { role: "compactionSummary", body }.serialize(serializer),
+            Message::Assistant(body) => WithRole {
+                role: "assistant",
+                body,
+            }
+            .serialize(serializer),
+            Message::ToolResult(body) => WithRole {
+                role: "toolResult",
+                body,
+            }
+            .serialize(serializer),
+            Message::System(body) => WithRole {
+                role: "system",
+                body,
+            }
+            .serialize(serializer),
+            Message::Developer(body) => WithRole {
+                role: "developer",
+                body,
+            }
+            .serialize(serializer),
+            Message::Custom(body) => WithRole {
+                role: "custom",
+                body,
+            }
+            .serialize(serializer),
+            Message::BashExecution(body) => WithRole {
+                role: "bashExecution",
+                body,
+            }
+            .serialize(serializer),
+            Message::BranchSummary(body) => WithRole {
+                role: "branchSummary",
+                body,
+            }
+            .serialize(serializer),
+            Message::CompactionSummary(body) => WithRole {
+                role: "compactionSummary",
+                body,
+            }
+            .serialize(serializer),
             Message::Other(map) => map.serialize(serializer),
         }
     }
@@ -489,7 +552,11 @@ impl<'de> Deserialize<'de> for Message {
         let mut map = Map::<String, Value>::deserialize(deserializer)?;
         let role = match map.get("role") {
             Some(Value::String(role)) => role.clone(),
-            _ => return Err(serde::de::Error::custom("message has no string member \"role\"")),
+            _ => {
+                return Err(serde::de::Error::custom(
+                    "message has no string member \"role\"",
+                ));
+            }
         };
         const KNOWN: [&str; 9] = [
             "user",

@@ -8,7 +8,9 @@ use crate::block::Extra;
 use crate::num;
 
 /// How hard a reasoning model should think, weakest first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     #[default]
@@ -94,13 +96,29 @@ pub struct Model {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCost {
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub input: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub output: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_read: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_write: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<CostTier>>,
@@ -114,13 +132,29 @@ pub struct ModelCost {
 pub struct CostTier {
     #[serde(default, deserialize_with = "num::deserialize_u64")]
     pub input_tokens_above: u64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub input: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub output: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_read: f64,
-    #[serde(default, serialize_with = "num::serialize_f64", deserialize_with = "num::deserialize_f64")]
+    #[serde(
+        default,
+        serialize_with = "num::serialize_f64",
+        deserialize_with = "num::deserialize_f64"
+    )]
     pub cache_write: f64,
 }
 
@@ -139,13 +173,18 @@ impl Model {
         if !self.reasoning {
             return vec![ThinkingLevel::Off];
         }
-        let entry = |level: ThinkingLevel| self.thinking_level_map.as_ref().and_then(|map| map.get(level.as_str()));
+        let entry = |level: ThinkingLevel| {
+            self.thinking_level_map
+                .as_ref()
+                .and_then(|map| map.get(level.as_str()))
+        };
         ThinkingLevel::ALL
             .into_iter()
-            .filter(|level| match (level, entry(*level)) {
-                (_, Some(Value::Null)) => false,
-                (ThinkingLevel::Xhigh | ThinkingLevel::Max, None) => false,
-                _ => true,
+            .filter(|level| {
+                let unlisted = matches!(level, ThinkingLevel::Xhigh | ThinkingLevel::Max)
+                    && entry(*level).is_none();
+                let removed = matches!(entry(*level), Some(Value::Null));
+                !unlisted && !removed
             })
             .collect()
     }

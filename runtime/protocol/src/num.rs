@@ -17,7 +17,10 @@ pub fn serialize_f64<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok,
 }
 
 /// As [`serialize_f64`], for optional members.
-pub fn serialize_opt_f64<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn serialize_opt_f64<S: Serializer>(
+    value: &Option<f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => serialize_f64(value, serializer),
         None => serializer.serialize_none(),
@@ -36,7 +39,9 @@ pub fn deserialize_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64
 }
 
 /// As [`deserialize_u64`], keeping absence and `null` apart from zero.
-pub fn deserialize_opt_u64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub fn deserialize_opt_u64<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.map(to_u64))
 }
 

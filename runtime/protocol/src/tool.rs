@@ -71,7 +71,12 @@ fn yes() -> bool {
 
 impl ToolSpec {
     /// A parallel, active tool with the given schema.
-    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value, source: SourceInfo) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        source: SourceInfo,
+    ) -> Self {
         let name = name.into();
         ToolSpec {
             label: name.clone(),
@@ -124,7 +129,10 @@ pub struct ToolOutput {
 
 impl ToolOutput {
     pub fn text(text: impl Into<String>) -> Self {
-        ToolOutput { content: vec![Block::text(text)], ..ToolOutput::default() }
+        ToolOutput {
+            content: vec![Block::text(text)],
+            ..ToolOutput::default()
+        }
     }
 
     /// The result of a call that threw: one text block and empty details (spec/agent-loop.md §4.1).

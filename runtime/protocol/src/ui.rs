@@ -64,7 +64,11 @@ pub struct ComponentHandle {
 
 /// Every method of `ctx.ui` that reaches a user interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "method",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum UiCall {
     // --- dialogs: answered -------------------------------------------------------------------
     Select {
@@ -207,9 +211,9 @@ impl UiCall {
     /// The dialog's time limit in milliseconds; zero counts as none.
     pub fn timeout_ms(&self) -> Option<u64> {
         match self {
-            UiCall::Select { timeout, .. } | UiCall::Confirm { timeout, .. } | UiCall::Input { timeout, .. } => {
-                timeout.filter(|ms| *ms > 0)
-            }
+            UiCall::Select { timeout, .. }
+            | UiCall::Confirm { timeout, .. }
+            | UiCall::Input { timeout, .. } => timeout.filter(|ms| *ms > 0),
             _ => None,
         }
     }
@@ -238,12 +242,21 @@ impl UiResponse {
             Some(_) => true,
         };
         if truthy("cancelled") {
-            return UiResponse::Cancelled { timed_out: truthy("timedOut") };
+            return UiResponse::Cancelled {
+                timed_out: truthy("timedOut"),
+            };
         }
         match call {
-            UiCall::Confirm { .. } => record.get("confirmed").and_then(Value::as_bool).map(UiResponse::Confirmed),
+            UiCall::Confirm { .. } => record
+                .get("confirmed")
+                .and_then(Value::as_bool)
+                .map(UiResponse::Confirmed),
             UiCall::Custom { .. } => record.get("value").cloned().map(UiResponse::Value),
-            _ => record.get("value").filter(|value| value.is_string()).cloned().map(UiResponse::Value),
+            _ => record
+                .get("value")
+                .filter(|value| value.is_string())
+                .cloned()
+                .map(UiResponse::Value),
         }
         .unwrap_or(UiResponse::Cancelled { timed_out: false })
     }

@@ -16,14 +16,19 @@ use super::{BashRequest, SessionError};
 use crate::bash::{BashOperations, BashResult, OutputChunk};
 use crate::clock::now_ms;
 use crate::hooks::{HookEvent, UserBashEvent, UserBashOutcome};
-use crate::tools::operations::{BashExec, BashExecError, BashExit, BashOperations as ToolOperations, OutputSink};
+use crate::tools::operations::{
+    BashExec, BashExecError, BashExit, BashOperations as ToolOperations, OutputSink,
+};
 use crate::tools::{UserBash, run_user_bash};
 
 /// Chunks of an extension's executor that may wait; it reports them without waiting.
 const MAX_CHUNKS: usize = 4096;
 
 impl Inner {
-    pub(crate) async fn bash(self: &Arc<Self>, request: BashRequest) -> Result<BashResult, SessionError> {
+    pub(crate) async fn bash(
+        self: &Arc<Self>,
+        request: BashRequest,
+    ) -> Result<BashResult, SessionError> {
         let hooks = self.hooks();
         let mut outcome = UserBashOutcome::Run;
         if hooks.subscribed(HookEvent::UserBash) {
@@ -32,12 +37,17 @@ impl Inner {
                 exclude_from_context: request.exclude_from_context,
                 cwd: self.cwd(),
             };
-            outcome = hooks.user_bash(event).await.map_err(|failure| SessionError::Failed(failure.message))?;
+            outcome = hooks
+                .user_bash(event)
+                .await
+                .map_err(|failure| SessionError::Failed(failure.message))?;
         }
         let result = match outcome {
             UserBashOutcome::Result(result) => result,
             UserBashOutcome::Run => self.run_bash(&request, None).await?,
-            UserBashOutcome::Operations(operations) => self.run_bash(&request, Some(operations)).await?,
+            UserBashOutcome::Operations(operations) => {
+                self.run_bash(&request, Some(operations)).await?
+            }
         };
         self.record_bash(&request, &result)?;
         Ok(result)
@@ -57,14 +67,19 @@ impl Inner {
             env: self.child_env(),
             shell_path: settings.shell_path.clone(),
             command_prefix: settings.shell_command_prefix.clone(),
-            operations: operations.map(|operations| Arc::new(Executor(operations)) as Arc<dyn ToolOperations>),
+            operations: operations
+                .map(|operations| Arc::new(Executor(operations)) as Arc<dyn ToolOperations>),
             ..UserBash::new(request.command.clone(), self.cwd(), cancel)
         };
         let client_id: Option<Value> = request.id.clone();
         let inner = self.clone();
         let result = run_user_bash(command, move |delta| {
             let (inner, id) = (inner.clone(), client_id.clone());
-            async move { inner.emit(AgentEvent::BashExecutionUpdate { id, delta }).await }
+            async move {
+                inner
+                    .emit(AgentEvent::BashExecutionUpdate { id, delta })
+                    .await
+            }
         })
         .await
         .map_err(|error| SessionError::Failed(error.to_string()))?;
@@ -73,7 +88,9 @@ impl Inner {
             exit_code: result.exit_code.map(i64::from),
             cancelled: result.cancelled,
             truncated: result.truncated,
-            full_output_path: result.full_output_path.map(|path| path.to_string_lossy().into_owned()),
+            full_output_path: result
+                .full_output_path
+                .map(|path| path.to_string_lossy().into_owned()),
         })
     }
 
@@ -96,7 +113,9 @@ impl Inner {
             return Ok(());
         }
         drop(state);
-        self.session.append_message(Arc::new(Message::BashExecution(message))).map_err(storage)?;
+        self.session
+            .append_message(Arc::new(Message::BashExecution(message)))
+            .map_err(storage)?;
         self.touch();
         Ok(())
     }
@@ -131,7 +150,9 @@ impl ToolOperations for Executor {
         let (sender, mut chunks) = tokio::sync::mpsc::channel::<Bytes>(MAX_CHUNKS);
         let take: OutputChunk = Arc::new(move |chunk: &[u8]| {
             if sender.try_send(Bytes::copy_from_slice(chunk)).is_err() {
-                tracing::warn!("output of an extension's shell is lost: nobody reads it fast enough");
+                tracing::warn!(
+                    "output of an extension's shell is lost: nobody reads it fast enough"
+                );
             }
         });
         let forward = async {
@@ -145,7 +166,9 @@ impl ToolOperations for Executor {
         // The sender goes away with the executor, which ends the forwarding.
         let (ended, ()) = tokio::join!(run, forward);
         match ended {
-            Ok(Some(code)) => Ok(BashExit { code: i32::try_from(code).ok() }),
+            Ok(Some(code)) => Ok(BashExit {
+                code: i32::try_from(code).ok(),
+            }),
             Ok(None) => Err(BashExecError::Aborted),
             Err(text) => Err(BashExecError::from_message(&text)),
         }
@@ -155,6 +178,8 @@ impl ToolOperations for Executor {
 impl Executor {
     async fn run(&self, request: &BashExec, take: OutputChunk) -> Result<Option<i64>, String> {
         let cwd: &Path = &request.cwd;
-        self.0.exec(&request.command, cwd, take, request.cancel.clone()).await
+        self.0
+            .exec(&request.command, cwd, take, request.cancel.clone())
+            .await
     }
 }

@@ -13,24 +13,34 @@ use super::models::storage;
 use super::{ForkOutcome, ForkRequest, NavigateOptions, NavigateOutcome, SessionError};
 use crate::compaction::summary::SummaryError;
 use crate::hooks::{
-    BeforeForkEvent, BeforeSwitchEvent, BeforeTreeEvent, ForkPosition, HookEvent, Notification, SessionStartReason,
-    ShutdownReason, SuppliedSummary,
+    BeforeForkEvent, BeforeSwitchEvent, BeforeTreeEvent, ForkPosition, HookEvent, Notification,
+    SessionStartReason, ShutdownReason, SuppliedSummary,
 };
 use crate::prompt::PromptState;
-use crate::session::{EntryRef, ForkPosition as StoredPosition, NewSession, SessionManager, SessionOptions};
+use crate::session::{
+    EntryRef, ForkPosition as StoredPosition, NewSession, SessionManager, SessionOptions,
+};
 
 /// Longest wait for a run to end when the session ends. Tools and extensions have bounds of their own below this.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(8);
 
 impl Inner {
     /// `session_start` and `resources_discover`; restores active tools from the session.
-    pub(crate) async fn start(self: &Arc<Self>, reason: SessionStartReason, previous: Option<PathBuf>) {
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        reason: SessionStartReason,
+        previous: Option<PathBuf>,
+    ) {
         if self.model().is_none() {
             // Extensions may have brought the first provider.
             self.select_initial(true);
         }
         self.restore_tools();
-        self.notify_lifecycle(Notification::SessionStart { reason, previous_session_file: previous }).await;
+        self.notify_lifecycle(Notification::SessionStart {
+            reason,
+            previous_session_file: previous,
+        })
+        .await;
         let hooks = self.hooks();
         if hooks.subscribed(HookEvent::ResourcesDiscover) {
             let resources = hooks.resources_discover(&self.cwd(), reason).await;
@@ -54,13 +64,25 @@ impl Inner {
         }
     }
 
-    pub(crate) async fn new_session(self: &Arc<Self>, parent: Option<String>) -> Result<bool, SessionError> {
+    pub(crate) async fn new_session(
+        self: &Arc<Self>,
+        parent: Option<String>,
+    ) -> Result<bool, SessionError> {
         let _one = self.control_lock.lock().await;
         let reason = SessionStartReason::New;
-        if self.vetoed(BeforeSwitchEvent { reason, target_session_file: None }).await {
+        if self
+            .vetoed(BeforeSwitchEvent {
+                reason,
+                target_session_file: None,
+            })
+            .await
+        {
             return Ok(true);
         }
-        let new = NewSession { id: None, parent_session: parent };
+        let new = NewSession {
+            id: None,
+            parent_session: parent,
+        };
         let next = if self.session.is_persistent() {
             SessionManager::create(&self.session_options(), new)
         } else {
@@ -71,31 +93,46 @@ impl Inner {
         Ok(false)
     }
 
-    pub(crate) async fn switch_session(self: &Arc<Self>, path: PathBuf) -> Result<bool, SessionError> {
+    pub(crate) async fn switch_session(
+        self: &Arc<Self>,
+        path: PathBuf,
+    ) -> Result<bool, SessionError> {
         let _one = self.control_lock.lock().await;
         let reason = SessionStartReason::Resume;
-        if self.vetoed(BeforeSwitchEvent { reason, target_session_file: Some(path.clone()) }).await {
+        if self
+            .vetoed(BeforeSwitchEvent {
+                reason,
+                target_session_file: Some(path.clone()),
+            })
+            .await
+        {
             return Ok(true);
         }
         if self.session.refers_to(&path) && self.session.is_saved() {
             // Opening it a second time would find it locked by this very process.
-            self.settle_for_replacement(ShutdownReason::Resume, Some(path.clone())).await;
+            self.settle_for_replacement(ShutdownReason::Resume, Some(path.clone()))
+                .await;
             let reread = self.session.reload();
-            self.restart(ShutdownReason::Resume, reason, Some(path), true).await;
+            self.restart(ShutdownReason::Resume, reason, Some(path), true)
+                .await;
             return reread.map(|()| false).map_err(storage);
         }
         // An error leaves the old session active.
         let options = self.session_options();
         let next = SessionManager::open(&path, &options).map_err(storage)?;
         next.check_cwd(options.dirs.cwd()).map_err(storage)?;
-        self.replace(next, ShutdownReason::Resume, reason, true).await;
+        self.replace(next, ShutdownReason::Resume, reason, true)
+            .await;
         Ok(false)
     }
 
     /// How sessions of the current project are opened.
     fn session_options(&self) -> SessionOptions {
         let options = self.session.options();
-        SessionOptions { dirs: options.dirs.for_cwd(self.cwd()), ..options }
+        SessionOptions {
+            dirs: options.dirs.for_cwd(self.cwd()),
+            ..options
+        }
     }
 
     async fn vetoed(&self, event: BeforeSwitchEvent) -> bool {
@@ -103,29 +140,55 @@ impl Inner {
         hooks.subscribed(HookEvent::SessionBeforeSwitch) && hooks.session_before_switch(event).await
     }
 
-    pub(crate) async fn fork(self: &Arc<Self>, request: ForkRequest) -> Result<ForkOutcome, SessionError> {
+    pub(crate) async fn fork(
+        self: &Arc<Self>,
+        request: ForkRequest,
+    ) -> Result<ForkOutcome, SessionError> {
         let _one = self.control_lock.lock().await;
         let hooks = self.hooks();
-        let (before_fork, before_branch) =
-            (hooks.subscribed(HookEvent::SessionBeforeFork), hooks.subscribed(HookEvent::SessionBeforeBranch));
+        let (before_fork, before_branch) = (
+            hooks.subscribed(HookEvent::SessionBeforeFork),
+            hooks.subscribed(HookEvent::SessionBeforeBranch),
+        );
         if before_fork || before_branch {
-            let event = BeforeForkEvent { entry_id: request.entry_id.clone(), position: request.position };
+            let event = BeforeForkEvent {
+                entry_id: request.entry_id.clone(),
+                position: request.position,
+            };
             if hooks.session_before_fork(event).await.cancel {
-                return Ok(ForkOutcome { cancelled: true, text: None });
+                return Ok(ForkOutcome {
+                    cancelled: true,
+                    text: None,
+                });
             }
         }
         let position = match request.position {
             ForkPosition::Before => StoredPosition::Before,
             ForkPosition::At => StoredPosition::At,
         };
-        let forked = self.session.fork(&request.entry_id, position).map_err(storage)?;
-        self.replace(forked.session, ShutdownReason::Fork, SessionStartReason::Fork, true).await;
-        Ok(ForkOutcome { cancelled: false, text: forked.text })
+        let forked = self
+            .session
+            .fork(&request.entry_id, position)
+            .map_err(storage)?;
+        self.replace(
+            forked.session,
+            ShutdownReason::Fork,
+            SessionStartReason::Fork,
+            true,
+        )
+        .await;
+        Ok(ForkOutcome {
+            cancelled: false,
+            text: forked.text,
+        })
     }
 
     pub(crate) async fn clone_session(self: &Arc<Self>) -> Result<bool, SessionError> {
         let leaf = self.session.leaf_id().ok_or(SessionError::NothingToClone)?;
-        let request = ForkRequest { entry_id: leaf.to_string(), position: ForkPosition::At };
+        let request = ForkRequest {
+            entry_id: leaf.to_string(),
+            position: ForkPosition::At,
+        };
         Ok(self.fork(request).await?.cancelled)
     }
 
@@ -137,16 +200,25 @@ impl Inner {
         use_session: bool,
     ) {
         let previous = self.session.session_file();
-        self.settle_for_replacement(ended, next.session_file()).await;
+        self.settle_for_replacement(ended, next.session_file())
+            .await;
         self.session.replace_with(next);
         self.restart(ended, starting, previous, use_session).await;
     }
 
     /// The old session's last events, and `session_shutdown`.
-    async fn settle_for_replacement(self: &Arc<Self>, ended: ShutdownReason, target: Option<PathBuf>) {
+    async fn settle_for_replacement(
+        self: &Arc<Self>,
+        ended: ShutdownReason,
+        target: Option<PathBuf>,
+    ) {
         self.request_abort();
         self.settled().await;
-        self.notify_lifecycle(Notification::SessionShutdown { reason: ended, target_session_file: target }).await;
+        self.notify_lifecycle(Notification::SessionShutdown {
+            reason: ended,
+            target_session_file: target,
+        })
+        .await;
         self.flush().await;
     }
 
@@ -181,10 +253,14 @@ impl Inner {
     pub(crate) async fn reload(self: &Arc<Self>) -> Result<(), SessionError> {
         let _one = self.control_lock.lock().await;
         if !self.is_idle() {
-            return Err(SessionError::Failed("Wait for the current response to finish before reloading.".to_owned()));
+            return Err(SessionError::Failed(
+                "Wait for the current response to finish before reloading.".to_owned(),
+            ));
         }
         if self.state.lock().summary.is_some() {
-            return Err(SessionError::Failed("Wait for the current compaction to finish before reloading.".to_owned()));
+            return Err(SessionError::Failed(
+                "Wait for the current compaction to finish before reloading.".to_owned(),
+            ));
         }
         self.not_settling().await;
         let file = self.session.session_file();
@@ -196,7 +272,10 @@ impl Inner {
         for warning in self.settings.reload() {
             self.host.warn(&warning);
         }
-        let reloaded = self.host.reload_runtime(ShutdownReason::Reload, SessionStartReason::Reload).await;
+        let reloaded = self
+            .host
+            .reload_runtime(ShutdownReason::Reload, SessionStartReason::Reload)
+            .await;
         self.touch_prompt();
         self.start(SessionStartReason::Reload, None).await;
         reloaded.map_err(SessionError::Failed)
@@ -210,10 +289,18 @@ impl Inner {
         self.hub.close();
         self.abort_bash();
         self.request_abort();
-        if tokio::time::timeout(SHUTDOWN_PATIENCE, self.settled()).await.is_err() {
-            self.host.warn("A tool or extension did not stop in time; the session ends without it.");
+        if tokio::time::timeout(SHUTDOWN_PATIENCE, self.settled())
+            .await
+            .is_err()
+        {
+            self.host
+                .warn("A tool or extension did not stop in time; the session ends without it.");
         }
-        self.notify_lifecycle(Notification::SessionShutdown { reason, target_session_file: None }).await;
+        self.notify_lifecycle(Notification::SessionShutdown {
+            reason,
+            target_session_file: None,
+        })
+        .await;
         let session = self.session.clone();
         let _ = tokio::task::spawn_blocking(move || session.sync()).await;
     }
@@ -255,7 +342,8 @@ impl Inner {
         let _one = self.control_lock.lock().await;
         if !self.is_idle() {
             return Err(SessionError::Failed(
-                "Wait for the current response to finish before navigating the session tree.".to_owned(),
+                "Wait for the current response to finish before navigating the session tree."
+                    .to_owned(),
             ));
         }
         if self.state.lock().summary.is_some() {
@@ -264,10 +352,12 @@ impl Inner {
                     .to_owned(),
             ));
         }
-        let target = self
-            .session
-            .get_entry(target_id)
-            .ok_or_else(|| SessionError::EntryNotFound { id: target_id.to_owned() })?;
+        let target =
+            self.session
+                .get_entry(target_id)
+                .ok_or_else(|| SessionError::EntryNotFound {
+                    id: target_id.to_owned(),
+                })?;
         let old_leaf = self.session.leaf_id();
         if old_leaf.as_deref() == Some(target_id) {
             return Ok(NavigateOutcome::default());
@@ -292,8 +382,15 @@ impl Inner {
         };
         let old_path = self.session.get_branch(None);
         let new_path = self.session.get_branch(Some(target.id()));
-        let shared = old_path.iter().zip(&new_path).take_while(|(old, new)| old.id() == new.id()).count();
-        let common = shared.checked_sub(1).and_then(|at| old_path.get(at)).map(|entry| entry.id().to_owned());
+        let shared = old_path
+            .iter()
+            .zip(&new_path)
+            .take_while(|(old, new)| old.id() == new.id())
+            .count();
+        let common = shared
+            .checked_sub(1)
+            .and_then(|at| old_path.get(at))
+            .map(|entry| entry.id().to_owned());
         let left: Vec<EntryRef> = old_path.into_iter().skip(shared).collect();
         let mut options = options;
         let mut supplied = None;
@@ -313,23 +410,41 @@ impl Inner {
                 })
                 .await;
             if outcome.cancel {
-                return Ok(NavigateOutcome { cancelled: true, editor_text: None });
+                return Ok(NavigateOutcome {
+                    cancelled: true,
+                    editor_text: None,
+                });
             }
             supplied = outcome.summary;
-            options.custom_instructions = outcome.custom_instructions.or(options.custom_instructions);
-            options.replace_instructions = outcome.replace_instructions.unwrap_or(options.replace_instructions);
+            options.custom_instructions =
+                outcome.custom_instructions.or(options.custom_instructions);
+            options.replace_instructions = outcome
+                .replace_instructions
+                .unwrap_or(options.replace_instructions);
             options.label = outcome.label.or(options.label);
         }
         let from_extension = supplied.is_some() && options.summarize;
-        let summary = match self.branch_summary(&left, &options, supplied, &cancel).await {
+        let summary = match self
+            .branch_summary(&left, &options, supplied, &cancel)
+            .await
+        {
             Ok(summary) => summary,
-            Err(SummaryError::Cancelled) => return Ok(NavigateOutcome { cancelled: true, editor_text: None }),
+            Err(SummaryError::Cancelled) => {
+                return Ok(NavigateOutcome {
+                    cancelled: true,
+                    editor_text: None,
+                });
+            }
             Err(SummaryError::Failed(text)) => return Err(SessionError::Failed(text)),
         };
         let summary_entry = self.move_leaf(new_leaf.as_deref(), summary, from_extension)?;
         if let Some(label) = options.label.as_deref().filter(|label| !label.is_empty()) {
-            let labelled = summary_entry.as_ref().map_or(target.id(), |entry| entry.id());
-            self.session.append_label(labelled, Some(label)).map_err(storage)?;
+            let labelled = summary_entry
+                .as_ref()
+                .map_or(target.id(), |entry| entry.id());
+            self.session
+                .append_label(labelled, Some(label))
+                .map_err(storage)?;
         }
         self.restore_tools();
         self.touch();
@@ -340,7 +455,10 @@ impl Inner {
             from_extension,
         })
         .await;
-        Ok(NavigateOutcome { cancelled: false, editor_text })
+        Ok(NavigateOutcome {
+            cancelled: false,
+            editor_text,
+        })
     }
 
     async fn branch_summary(
@@ -357,16 +475,25 @@ impl Inner {
             return Ok(Some(supplied));
         }
         let has_content = left.iter().any(|entry| {
-            entry.message().is_some_and(|message| !message.is_system()) || entry.entry_type() == "custom_message"
+            entry.message().is_some_and(|message| !message.is_system())
+                || entry.entry_type() == "custom_message"
         });
         if !has_content {
             return Ok(None);
         }
-        let model = self
-            .model()
-            .ok_or_else(|| SummaryError::Failed("No model available for summarization".to_owned()))?;
+        let model = self.model().ok_or_else(|| {
+            SummaryError::Failed("No model available for summarization".to_owned())
+        })?;
         let instructions = options.custom_instructions.as_deref();
-        self.summarize_branch(&model, left, instructions, options.replace_instructions, cancel).await.map(Some)
+        self.summarize_branch(
+            &model,
+            left,
+            instructions,
+            options.replace_instructions,
+            cancel,
+        )
+        .await
+        .map(Some)
     }
 
     fn move_leaf(
@@ -384,7 +511,10 @@ impl Inner {
                     from_hook: from_extension.then_some(true),
                     ..BranchSummaryEntry::default()
                 };
-                self.session.branch_with_summary(leaf, entry).map(Some).map_err(storage)
+                self.session
+                    .branch_with_summary(leaf, entry)
+                    .map(Some)
+                    .map_err(storage)
             }
             None => {
                 match leaf {

@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::emit::Job;
 use super::inner::Inner;
 use super::{
-    CustomMessageRequest, DeliverAs, DeliveryOptions, PromptRequest, SessionError, UserMessageOptions,
+    CustomMessageRequest, DeliverAs, DeliveryOptions, PromptRequest, SessionError,
+    UserMessageOptions,
 };
 use crate::clock::now_ms;
 use crate::hooks::InputSource;
@@ -25,8 +26,14 @@ const COMMAND_GRACE: Duration = Duration::from_millis(25);
 
 /// Something that may start a run.
 pub(crate) enum Trigger {
-    Custom { message: CustomMessage, pipeline: bool },
-    User { content: Content, options: UserMessageOptions },
+    Custom {
+        message: CustomMessage,
+        pipeline: bool,
+    },
+    User {
+        content: Content,
+        options: UserMessageOptions,
+    },
     /// The messages held for the next turn, under xcsh's exact rules.
     NextTurn,
 }
@@ -48,7 +55,11 @@ pub(crate) enum Destination {
 }
 
 /// The matrix.
-pub(crate) fn destination(rules: DeliveryRules, busy: bool, options: DeliveryOptions) -> Destination {
+pub(crate) fn destination(
+    rules: DeliveryRules,
+    busy: bool,
+    options: DeliveryOptions,
+) -> Destination {
     let triggers = options.trigger_turn == Some(true);
     let lane = match options.deliver_as {
         Some(DeliverAs::FollowUp) => Lane::FollowUp,
@@ -66,22 +77,34 @@ pub(crate) fn destination(rules: DeliveryRules, busy: bool, options: DeliveryOpt
         (false, _) if triggers => Destination::Run,
         (false, _) => Destination::Store,
         // Only xcsh queues a message that says it must not cause a turn; elsewhere saying so counts.
-        (true, DeliveryRules::Host | DeliveryRules::Pi) if options.trigger_turn == Some(false) => Destination::TurnEnd,
+        (true, DeliveryRules::Host | DeliveryRules::Pi) if options.trigger_turn == Some(false) => {
+            Destination::TurnEnd
+        }
         (true, _) => Destination::Queue(lane),
     }
 }
 
 impl Inner {
-    pub(crate) fn send_custom_message(self: &Arc<Self>, request: CustomMessageRequest, options: DeliveryOptions) {
+    pub(crate) fn send_custom_message(
+        self: &Arc<Self>,
+        request: CustomMessageRequest,
+        options: DeliveryOptions,
+    ) {
         let rules = self.settings().delivery;
         let message = custom_message(request, rules);
         match destination(rules, !self.is_idle(), options) {
             Destination::Store => self.store_custom(message),
             Destination::Run => {
-                self.push_trigger(Trigger::Custom { message, pipeline: rules == DeliveryRules::Pi });
+                self.push_trigger(Trigger::Custom {
+                    message,
+                    pipeline: rules == DeliveryRules::Pi,
+                });
             }
             Destination::Queue(lane) => {
-                self.state.lock().queues.push(lane, Arc::new(Message::Custom(message)), None);
+                self.state
+                    .lock()
+                    .queues
+                    .push(lane, Arc::new(Message::Custom(message)), None);
                 self.touch();
             }
             Destination::NextTurn => {
@@ -108,14 +131,19 @@ impl Inner {
         }
     }
 
-    pub(crate) fn send_user_message(self: &Arc<Self>, content: Content, options: UserMessageOptions) {
+    pub(crate) fn send_user_message(
+        self: &Arc<Self>,
+        content: Content,
+        options: UserMessageOptions,
+    ) {
         self.push_trigger(Trigger::User { content, options });
     }
 
     pub(crate) fn push_trigger(self: &Arc<Self>, trigger: Trigger) {
         self.state.lock().triggers.push_back(trigger);
         let inner = self.clone();
-        self.runtime.spawn(async move { inner.work_triggers().await });
+        self.runtime
+            .spawn(async move { inner.work_triggers().await });
     }
 
     async fn work_triggers(self: Arc<Self>) {
@@ -125,7 +153,9 @@ impl Inner {
             let Some(trigger) = trigger else { return };
             let mut commands = self.commands.subscribe();
             // A command that goes on for longer does not hold the run back.
-            let _ = tokio::time::timeout(COMMAND_GRACE, commands.wait_for(|commands| *commands == 0)).await;
+            let _ =
+                tokio::time::timeout(COMMAND_GRACE, commands.wait_for(|commands| *commands == 0))
+                    .await;
             match trigger {
                 Trigger::Custom { message, pipeline } => self.start_custom(message, pipeline).await,
                 Trigger::User { content, options } => self.start_user(content, options).await,
@@ -136,7 +166,11 @@ impl Inner {
 
     async fn start_custom(self: &Arc<Self>, message: CustomMessage, pipeline: bool) {
         if self.state.lock().summary.is_some() {
-            self.report("<runtime>", "send_message", SessionError::Compacting.to_string());
+            self.report(
+                "<runtime>",
+                "send_message",
+                SessionError::Compacting.to_string(),
+            );
             return;
         }
         if pipeline && let Err(error) = self.usable_model() {
@@ -156,9 +190,12 @@ impl Inner {
             if let Some(model) = self.model() {
                 self.compact_before_prompt(&guard.run.cancel, &model).await;
             }
-            self.before_agent_start(text, Vec::new(), Some(message.clone()), vec![message]).await
+            self.before_agent_start(text, Vec::new(), Some(message.clone()), vec![message])
+                .await
         } else {
-            RunStart { messages: vec![message] }
+            RunStart {
+                messages: vec![message],
+            }
         };
         self.spawn_run(guard, start);
     }
@@ -179,21 +216,34 @@ impl Inner {
 
     async fn start_next_turn(self: &Arc<Self>) {
         self.not_settling().await;
-        let Some(guard) = self.try_begin_run() else { return };
+        let Some(guard) = self.try_begin_run() else {
+            return;
+        };
         let held = std::mem::take(&mut self.state.lock().next_turn);
         if held.is_empty() {
             return;
         }
-        let text = held.iter().map(|message| message.content.text()).collect::<Vec<_>>().join("\n");
-        let messages = held.into_iter().map(|message| Arc::new(Message::Custom(message))).collect();
-        let start = self.before_agent_start(text, Vec::new(), None, messages).await;
+        let text = held
+            .iter()
+            .map(|message| message.content.text())
+            .collect::<Vec<_>>()
+            .join("\n");
+        let messages = held
+            .into_iter()
+            .map(|message| Arc::new(Message::Custom(message)))
+            .collect();
+        let start = self
+            .before_agent_start(text, Vec::new(), None, messages)
+            .await;
         self.spawn_run(guard, start);
     }
 }
 
 fn custom_message(request: CustomMessageRequest, rules: DeliveryRules) -> CustomMessage {
     let mut extra = Extra::new();
-    let attribution = request.attribution.or_else(|| (rules == DeliveryRules::Xcsh).then(|| "agent".to_owned()));
+    let attribution = request
+        .attribution
+        .or_else(|| (rules == DeliveryRules::Xcsh).then(|| "agent".to_owned()));
     if let Some(attribution) = attribution {
         extra.insert("attribution".to_owned(), Value::String(attribution));
     }
@@ -231,22 +281,46 @@ mod tests {
     const STEER: Option<DeliverAs> = Some(DeliverAs::Steer);
     const FOLLOW: Option<DeliverAs> = Some(DeliverAs::FollowUp);
 
-    fn to(rules: DeliveryRules, busy: bool, deliver_as: Option<DeliverAs>, trigger_turn: Option<bool>) -> Destination {
-        destination(rules, busy, DeliveryOptions { deliver_as, trigger_turn })
+    fn to(
+        rules: DeliveryRules,
+        busy: bool,
+        deliver_as: Option<DeliverAs>,
+        trigger_turn: Option<bool>,
+    ) -> Destination {
+        destination(
+            rules,
+            busy,
+            DeliveryOptions {
+                deliver_as,
+                trigger_turn,
+            },
+        )
     }
 
     #[test]
     fn rows_on_which_all_rules_agree() {
         for rules in [DeliveryRules::Host, DeliveryRules::Xcsh, DeliveryRules::Pi] {
             for trigger in [None, Some(true)] {
-                assert_eq!(to(rules, true, None, trigger), Destination::Queue(Lane::Steering));
-                assert_eq!(to(rules, true, STEER, trigger), Destination::Queue(Lane::Steering));
-                assert_eq!(to(rules, true, FOLLOW, trigger), Destination::Queue(Lane::FollowUp));
+                assert_eq!(
+                    to(rules, true, None, trigger),
+                    Destination::Queue(Lane::Steering)
+                );
+                assert_eq!(
+                    to(rules, true, STEER, trigger),
+                    Destination::Queue(Lane::Steering)
+                );
+                assert_eq!(
+                    to(rules, true, FOLLOW, trigger),
+                    Destination::Queue(Lane::FollowUp)
+                );
             }
             assert_eq!(to(rules, true, NEXT, None), Destination::NextTurn);
             for deliver_as in [None, STEER, FOLLOW] {
                 assert_eq!(to(rules, false, deliver_as, None), Destination::Store);
-                assert_eq!(to(rules, false, deliver_as, Some(false)), Destination::Store);
+                assert_eq!(
+                    to(rules, false, deliver_as, Some(false)),
+                    Destination::Store
+                );
                 assert_eq!(to(rules, false, deliver_as, Some(true)), Destination::Run);
             }
         }
@@ -259,18 +333,39 @@ mod tests {
                 assert_eq!(to(rules, busy, NEXT, trigger), Destination::NextTurn);
             }
         }
-        assert_eq!(to(DeliveryRules::Xcsh, false, NEXT, None), Destination::Store);
-        assert_eq!(to(DeliveryRules::Xcsh, false, NEXT, Some(true)), Destination::Run);
-        assert_eq!(to(DeliveryRules::Xcsh, true, NEXT, Some(true)), Destination::NextTurnAndContinue);
+        assert_eq!(
+            to(DeliveryRules::Xcsh, false, NEXT, None),
+            Destination::Store
+        );
+        assert_eq!(
+            to(DeliveryRules::Xcsh, false, NEXT, Some(true)),
+            Destination::Run
+        );
+        assert_eq!(
+            to(DeliveryRules::Xcsh, true, NEXT, Some(true)),
+            Destination::NextTurnAndContinue
+        );
     }
 
     #[test]
     fn an_explicit_no_waits_for_the_end_of_the_turn() {
         for deliver_as in [None, STEER, FOLLOW] {
-            assert_eq!(to(DeliveryRules::Pi, true, deliver_as, Some(false)), Destination::TurnEnd);
-            assert_eq!(to(DeliveryRules::Host, true, deliver_as, Some(false)), Destination::TurnEnd);
+            assert_eq!(
+                to(DeliveryRules::Pi, true, deliver_as, Some(false)),
+                Destination::TurnEnd
+            );
+            assert_eq!(
+                to(DeliveryRules::Host, true, deliver_as, Some(false)),
+                Destination::TurnEnd
+            );
         }
-        assert_eq!(to(DeliveryRules::Xcsh, true, STEER, Some(false)), Destination::Queue(Lane::Steering));
-        assert_eq!(to(DeliveryRules::Xcsh, true, FOLLOW, Some(false)), Destination::Queue(Lane::FollowUp));
+        assert_eq!(
+            to(DeliveryRules::Xcsh, true, STEER, Some(false)),
+            Destination::Queue(Lane::Steering)
+        );
+        assert_eq!(
+            to(DeliveryRules::Xcsh, true, FOLLOW, Some(false)),
+            Destination::Queue(Lane::FollowUp)
+        );
     }
 }

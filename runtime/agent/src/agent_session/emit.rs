@@ -20,6 +20,7 @@ use crate::session::{EntryRef, SessionError as StorageError};
 const OUTBOX_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Something a synchronous call did that must still be announced.
+#[expect(clippy::large_enum_variant, reason = "jobs are few and short-lived")]
 pub(crate) enum Job {
     Event(AgentEvent),
     Notify(Notification),
@@ -36,7 +37,11 @@ pub(crate) struct Outbox {
 
 impl Default for Outbox {
     fn default() -> Self {
-        Outbox { jobs: Mutex::default(), pending: watch::Sender::new(0), worker: tokio::sync::Mutex::new(()) }
+        Outbox {
+            jobs: Mutex::default(),
+            pending: watch::Sender::new(0),
+            worker: tokio::sync::Mutex::new(()),
+        }
     }
 }
 
@@ -45,10 +50,16 @@ fn hook_of(event: &AgentEvent) -> Option<HookEvent> {
     use pier_protocol::event::CompactionReason::Manual;
     match event {
         // Extensions of xcsh know only automatic compactions, under another name.
-        AgentEvent::CompactionStart { reason } => (*reason != Manual).then_some(HookEvent::AutoCompactionStart),
-        AgentEvent::CompactionEnd { reason, .. } => (*reason != Manual).then_some(HookEvent::AutoCompactionEnd),
+        AgentEvent::CompactionStart { reason } => {
+            (*reason != Manual).then_some(HookEvent::AutoCompactionStart)
+        }
+        AgentEvent::CompactionEnd { reason, .. } => {
+            (*reason != Manual).then_some(HookEvent::AutoCompactionEnd)
+        }
         // These three reach extensions through methods of their own.
-        AgentEvent::MessageUpdate { .. } | AgentEvent::MessageEnd { .. } | AgentEvent::TurnEnd { .. } => None,
+        AgentEvent::MessageUpdate { .. }
+        | AgentEvent::MessageEnd { .. }
+        | AgentEvent::TurnEnd { .. } => None,
         other => HookEvent::parse(other.name()),
     }
 }
@@ -79,7 +90,10 @@ impl Inner {
 
     pub(crate) async fn notify(&self, notification: Notification) {
         let hooks = self.hooks();
-        if notification.hook().is_some_and(|hook| hooks.subscribed(hook)) {
+        if notification
+            .hook()
+            .is_some_and(|hook| hooks.subscribed(hook))
+        {
             hooks.notify(notification).await;
         }
     }
@@ -92,13 +106,22 @@ impl Inner {
     }
 
     /// `message_start` and `message_end` of a message that is complete, with storage in between.
-    pub(crate) async fn announce(&self, message: Arc<Message>) -> Result<(Arc<Message>, EntryRef), StorageError> {
-        self.emit(AgentEvent::MessageStart { message: message.clone() }).await;
+    pub(crate) async fn announce(
+        &self,
+        message: Arc<Message>,
+    ) -> Result<(Arc<Message>, EntryRef), StorageError> {
+        self.emit(AgentEvent::MessageStart {
+            message: message.clone(),
+        })
+        .await;
         self.finish_message(message).await
     }
 
     /// `message_end`: handlers may replace the message, then it is stored, then listeners see it.
-    pub(crate) async fn finish_message(&self, message: Arc<Message>) -> Result<(Arc<Message>, EntryRef), StorageError> {
+    pub(crate) async fn finish_message(
+        &self,
+        message: Arc<Message>,
+    ) -> Result<(Arc<Message>, EntryRef), StorageError> {
         let hooks = self.hooks();
         let mut message = message;
         if hooks.subscribed(HookEvent::MessageEnd)
@@ -110,20 +133,30 @@ impl Inner {
                 self.report(
                     "<runtime>",
                     "message_end",
-                    format!("a {} message cannot be replaced by a {} message", message.role(), replacement.role()),
+                    format!(
+                        "a {} message cannot be replaced by a {} message",
+                        message.role(),
+                        replacement.role()
+                    ),
                 );
             }
         }
         let entry = self.session.append_message(message.clone())?;
         self.touch();
-        self.deliver(&Arc::new(AgentEvent::MessageEnd { message: message.clone() })).await;
+        self.deliver(&Arc::new(AgentEvent::MessageEnd {
+            message: message.clone(),
+        }))
+        .await;
         Ok((message, entry))
     }
 
     /// Announces an entry that clients do not see as a message.
     pub(crate) async fn emit_entry(&self, entry: &EntryRef) {
         self.touch();
-        self.emit(AgentEvent::EntryAppended { entry: entry.entry().clone() }).await;
+        self.emit(AgentEvent::EntryAppended {
+            entry: entry.entry().clone(),
+        })
+        .await;
     }
 
     /// Leaves something to be announced; callable from any thread.
@@ -142,7 +175,10 @@ impl Inner {
         }
         // Only waits: a worker that is dropped in the middle of a job would lose it.
         let mut pending = self.outbox.pending.subscribe();
-        if tokio::time::timeout(OUTBOX_PATIENCE, pending.wait_for(|pending| *pending == 0)).await.is_err() {
+        if tokio::time::timeout(OUTBOX_PATIENCE, pending.wait_for(|pending| *pending == 0))
+            .await
+            .is_err()
+        {
             tracing::warn!("an extension handler holds up announcements");
         }
     }
@@ -162,14 +198,20 @@ impl Inner {
                 }
                 Job::Notify(notification) => self.notify(notification).await,
                 Job::Stored(message) => {
-                    let start = Arc::new(AgentEvent::MessageStart { message: message.clone() });
+                    let start = Arc::new(AgentEvent::MessageStart {
+                        message: message.clone(),
+                    });
                     self.notify_event(&start).await;
                     self.hub.deliver(&start).await;
                     let hooks = self.hooks();
-                    if hooks.subscribed(HookEvent::MessageEnd) && hooks.message_end(&message).await.is_some() {
+                    if hooks.subscribed(HookEvent::MessageEnd)
+                        && hooks.message_end(&message).await.is_some()
+                    {
                         tracing::debug!("a message that is already stored cannot be replaced");
                     }
-                    self.hub.deliver(&Arc::new(AgentEvent::MessageEnd { message })).await;
+                    self.hub
+                        .deliver(&Arc::new(AgentEvent::MessageEnd { message }))
+                        .await;
                 }
             }
         }
@@ -180,6 +222,7 @@ struct Countdown<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Countdown<'_> {
     fn drop(&mut self) {
-        self.0.send_modify(|pending| *pending = pending.saturating_sub(1));
+        self.0
+            .send_modify(|pending| *pending = pending.saturating_sub(1));
     }
 }

@@ -192,7 +192,8 @@ impl Inner {
     }
 
     pub(crate) fn report(&self, path: &str, event: &str, error: impl Into<String>) {
-        self.host.report_error(ExtensionErrorReport::new(path, event, error));
+        self.host
+            .report_error(ExtensionErrorReport::new(path, event, error));
     }
 
     /// Marks the session busy, or says that it is not idle.
@@ -219,20 +220,28 @@ impl Inner {
         state.run = Some(run.clone());
         drop(state);
         self.touch();
-        Some(BusyGuard { inner: self.clone(), run, armed: true })
+        Some(BusyGuard {
+            inner: self.clone(),
+            run,
+            armed: true,
+        })
     }
 
     /// Waits until no `agent_settled` is being delivered.
     pub(crate) async fn not_settling(&self) {
         let mut activity = self.activity.subscribe();
         // The sender lives in `self`.
-        let _ = activity.wait_for(|activity| *activity != Activity::Settling).await;
+        let _ = activity
+            .wait_for(|activity| *activity != Activity::Settling)
+            .await;
     }
 
     /// Waits until no run is active and `agent_settled` was delivered.
     pub(crate) async fn settled(&self) {
         let mut activity = self.activity.subscribe();
-        let _ = activity.wait_for(|activity| *activity == Activity::Idle).await;
+        let _ = activity
+            .wait_for(|activity| *activity == Activity::Idle)
+            .await;
     }
 
     /// Sections and tools that the next request should have.
@@ -253,7 +262,10 @@ impl Inner {
         if let Some(forced) = &self.state.lock().forced_prompt {
             return forced.as_str().into();
         }
-        let key = (self.prompt_version.load(Ordering::Relaxed), self.tools.version());
+        let key = (
+            self.prompt_version.load(Ordering::Relaxed),
+            self.tools.version(),
+        );
         let mut cache = self.prompt_cache.lock();
         if let Some((prompt, tools, text)) = &*cache
             && (*prompt, *tools) == key
@@ -279,7 +291,12 @@ impl Inner {
             return Some(cached.usage);
         }
         let usage = crate::compaction::context_usage(&self.session, window);
-        *cache = Some(UsageCache { epoch, version, window, usage });
+        *cache = Some(UsageCache {
+            epoch,
+            version,
+            window,
+            usage,
+        });
         Some(usage)
     }
 
@@ -287,14 +304,20 @@ impl Inner {
     pub(crate) fn child_env(&self) -> Vec<(String, String)> {
         let mut env = vec![("PI_SESSION_ID".to_owned(), self.session.session_id())];
         if let Some(file) = self.session.session_file() {
-            env.push(("PI_SESSION_FILE".to_owned(), file.to_string_lossy().into_owned()));
+            env.push((
+                "PI_SESSION_FILE".to_owned(),
+                file.to_string_lossy().into_owned(),
+            ));
         }
         let state = self.state.lock();
         if let Some(model) = &state.model {
             env.push(("PI_PROVIDER".to_owned(), model.provider.clone()));
             env.push(("PI_MODEL".to_owned(), model.id.clone()));
         }
-        env.push(("PI_REASONING_LEVEL".to_owned(), state.thinking_level.as_str().to_owned()));
+        env.push((
+            "PI_REASONING_LEVEL".to_owned(),
+            state.thinking_level.as_str().to_owned(),
+        ));
         env
     }
 }

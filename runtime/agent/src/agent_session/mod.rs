@@ -104,7 +104,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// The text is an extension command, or names an unreadable skill.
-    pub async fn steer(&self, text: &str, images: Vec<ImageBlock>) -> Result<Disposition, SessionError> {
+    pub async fn steer(
+        &self,
+        text: &str,
+        images: Vec<ImageBlock>,
+    ) -> Result<Disposition, SessionError> {
         self.0.queue_input(Lane::Steering, text, images).await
     }
 
@@ -112,7 +116,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// As [`AgentSession::steer`].
-    pub async fn follow_up(&self, text: &str, images: Vec<ImageBlock>) -> Result<Disposition, SessionError> {
+    pub async fn follow_up(
+        &self,
+        text: &str,
+        images: Vec<ImageBlock>,
+    ) -> Result<Disposition, SessionError> {
         self.0.queue_input(Lane::FollowUp, text, images).await
     }
 
@@ -170,7 +178,12 @@ impl AgentSession {
 
     /// The active run: an id that is unique in the process, and the token that fires when the run is aborted.
     pub fn current_run(&self) -> Option<(u64, CancellationToken)> {
-        self.0.state.lock().run.as_ref().map(|run| (run.id, run.cancel.clone()))
+        self.0
+            .state
+            .lock()
+            .run
+            .as_ref()
+            .map(|run| (run.id, run.cancel.clone()))
     }
 
     /// Queued user texts or messages held for the next turn (spec/extension-api.md §4.2).
@@ -232,7 +245,11 @@ impl AgentSession {
     pub fn last_assistant_text(&self) -> Option<String> {
         self.messages().iter().rev().find_map(|message| {
             let answer = message.as_assistant()?;
-            let text: String = answer.content.iter().filter_map(|block| block.as_text()).collect();
+            let text: String = answer
+                .content
+                .iter()
+                .filter_map(|block| block.as_text())
+                .collect();
             let text = text.trim();
             (!answer.stop_reason.is_failure() || !text.is_empty()).then(|| text.to_owned())
         })
@@ -301,9 +318,19 @@ impl AgentSession {
     ///
     /// # Errors
     /// The session file cannot be written.
-    pub fn append_custom_entry(&self, custom_type: &str, data: Option<Value>) -> Result<String, SessionError> {
-        let entry = self.0.session.append_custom(custom_type, data).map_err(storage)?;
-        self.0.post(Job::Event(AgentEvent::EntryAppended { entry: entry.entry().clone() }));
+    pub fn append_custom_entry(
+        &self,
+        custom_type: &str,
+        data: Option<Value>,
+    ) -> Result<String, SessionError> {
+        let entry = self
+            .0
+            .session
+            .append_custom(custom_type, data)
+            .map_err(storage)?;
+        self.0.post(Job::Event(AgentEvent::EntryAppended {
+            entry: entry.entry().clone(),
+        }));
         Ok(entry.id().to_owned())
     }
 
@@ -312,7 +339,10 @@ impl AgentSession {
     /// # Errors
     /// The entry does not exist, or the session file cannot be written.
     pub fn set_label(&self, entry_id: &str, label: Option<&str>) -> Result<(), SessionError> {
-        self.0.session.append_label(entry_id, label).map_err(storage)?;
+        self.0
+            .session
+            .append_label(entry_id, label)
+            .map_err(storage)?;
         self.0.touch();
         Ok(())
     }
@@ -338,7 +368,8 @@ impl AgentSession {
         }
         self.0.session.append_session_info(name).map_err(storage)?;
         let name = self.0.session.session_name();
-        self.0.post(Job::Event(AgentEvent::SessionInfoChanged { name }));
+        self.0
+            .post(Job::Event(AgentEvent::SessionInfoChanged { name }));
         Ok(())
     }
 }
@@ -406,7 +437,10 @@ impl AgentSession {
     ///
     /// # Errors
     /// Nothing to compact, cancelled, or the model's text.
-    pub async fn compact(&self, custom_instructions: Option<String>) -> Result<CompactionResult, SessionError> {
+    pub async fn compact(
+        &self,
+        custom_instructions: Option<String>,
+    ) -> Result<CompactionResult, SessionError> {
         self.0.compact_manually(custom_instructions).await
     }
 
@@ -462,7 +496,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// The entry does not exist, the session is busy, or the summary failed; the position stays.
-    pub async fn navigate(&self, target_id: &str, options: NavigateOptions) -> Result<NavigateOutcome, SessionError> {
+    pub async fn navigate(
+        &self,
+        target_id: &str,
+        options: NavigateOptions,
+    ) -> Result<NavigateOutcome, SessionError> {
         self.0.navigate(target_id, options).await
     }
 

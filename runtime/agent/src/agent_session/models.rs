@@ -15,7 +15,10 @@ impl Inner {
     /// Chooses model and level for the session as it is now, and records them in a session that has none yet.
     pub(crate) fn select_initial(&self, use_session: bool) {
         let context = self.session.build_context();
-        let has_messages = context.messages.iter().any(|part| !part.message.is_system());
+        let has_messages = context
+            .messages
+            .iter()
+            .any(|part| !part.message.is_system());
         let stored = context.model.clone().filter(|_| use_session);
         let restored = stored.as_ref().and_then(|stored| {
             self.providers
@@ -25,23 +28,43 @@ impl Inner {
         let model = self
             .startup_model
             .clone()
-            .or_else(|| if has_messages { restored.clone() } else { self.first_scoped().or(restored.clone()) })
+            .or_else(|| {
+                if has_messages {
+                    restored.clone()
+                } else {
+                    self.first_scoped().or(restored.clone())
+                }
+            })
             .or_else(|| self.default_model());
-        if let (Some(stored), None, None, true) = (&stored, &restored, &self.startup_model, has_messages) {
-            let instead = model.as_ref().map_or("no model".to_owned(), |model| model.key());
-            self.host.warn(&format!("Could not restore model {}/{}. Using {instead}", stored.provider, stored.model_id));
+        if let (Some(stored), None, None, true) =
+            (&stored, &restored, &self.startup_model, has_messages)
+        {
+            let instead = model
+                .as_ref()
+                .map_or("no model".to_owned(), |model| model.key());
+            self.host.warn(&format!(
+                "Could not restore model {}/{}. Using {instead}",
+                stored.provider, stored.model_id
+            ));
         }
         let settings = self.settings();
         let wanted = self
             .startup_level
             .or_else(|| {
-                (use_session && context.has_thinking_entry).then(|| ThinkingLevel::parse(&context.thinking_level))?
+                (use_session && context.has_thinking_entry)
+                    .then(|| ThinkingLevel::parse(&context.thinking_level))?
             })
             .or_else(|| model.as_ref().and_then(|model| self.scoped_level(model)))
-            .or_else(|| model.as_ref().and_then(|model| settings.model_thinking_levels.get(&model.key()).copied()))
+            .or_else(|| {
+                model
+                    .as_ref()
+                    .and_then(|model| settings.model_thinking_levels.get(&model.key()).copied())
+            })
             .or(settings.default_thinking_level)
             .unwrap_or(ThinkingLevel::Medium);
-        let level = model.as_ref().map_or(ThinkingLevel::Off, |model| model.clamp_level(wanted));
+        let level = model
+            .as_ref()
+            .map_or(ThinkingLevel::Off, |model| model.clamp_level(wanted));
         let mut state = self.state.lock();
         state.model = model.clone();
         state.thinking_level = level;
@@ -49,7 +72,9 @@ impl Inner {
         self.touch();
         let recorded = self.record_initial(model.as_deref(), level, &context);
         if let Err(error) = recorded {
-            self.host.warn(&format!("The selected model could not be recorded: {error}"));
+            self.host.warn(&format!(
+                "The selected model could not be recorded: {error}"
+            ));
         }
     }
 
@@ -60,7 +85,8 @@ impl Inner {
         context: &crate::session::SessionContext,
     ) -> Result<(), StorageError> {
         if let (Some(model), None) = (model, &context.model) {
-            self.session.append_model_change(&model.provider, &model.id)?;
+            self.session
+                .append_model_change(&model.provider, &model.id)?;
         }
         if !context.has_thinking_entry {
             self.session.append_thinking_level_change(level.as_str())?;
@@ -76,27 +102,36 @@ impl Inner {
             settings.default_provider.as_deref() == Some(scoped.model.provider.as_str())
                 && settings.default_model.as_deref() == Some(scoped.model.id.as_str())
         });
-        saved.or_else(|| scoped.first()).map(|scoped| scoped.model.clone())
+        saved
+            .or_else(|| scoped.first())
+            .map(|scoped| scoped.model.clone())
     }
 
     fn default_model(&self) -> Option<Arc<Model>> {
         let settings = self.settings();
         let saved = match (&settings.default_provider, &settings.default_model) {
-            (Some(provider), Some(id)) => {
-                self.providers.find(provider, id).filter(|model| self.providers.has_credentials(model))
-            }
+            (Some(provider), Some(id)) => self
+                .providers
+                .find(provider, id)
+                .filter(|model| self.providers.has_credentials(model)),
             _ => None,
         };
         saved.or_else(|| {
             let available = self.providers.available_models();
             // The offline provider answers only when there is nothing else.
-            let real = available.iter().find(|model| model.provider != crate::provider::scripted::PROVIDER);
+            let real = available
+                .iter()
+                .find(|model| model.provider != crate::provider::scripted::PROVIDER);
             real.or_else(|| available.first()).cloned()
         })
     }
 
     fn scoped_level(&self, model: &Model) -> Option<ThinkingLevel> {
-        self.scoped_models.read().iter().find(|scoped| same(&scoped.model, model)).and_then(|scoped| scoped.thinking_level)
+        self.scoped_models
+            .read()
+            .iter()
+            .find(|scoped| same(&scoped.model, model))
+            .and_then(|scoped| scoped.thinking_level)
     }
 
     pub(crate) async fn set_model(
@@ -109,13 +144,22 @@ impl Inner {
             .providers
             .find(provider, id)
             .filter(|model| self.providers.has_credentials(model))
-            .ok_or_else(|| SessionError::ModelNotFound { provider: provider.to_owned(), id: id.to_owned() })?;
+            .ok_or_else(|| SessionError::ModelNotFound {
+                provider: provider.to_owned(),
+                id: id.to_owned(),
+            })?;
         self.switch_model(model.clone(), source).await?;
         Ok(model)
     }
 
-    async fn switch_model(self: &Arc<Self>, model: Arc<Model>, source: ModelSelectSource) -> Result<(), SessionError> {
-        self.session.append_model_change(&model.provider, &model.id).map_err(storage)?;
+    async fn switch_model(
+        self: &Arc<Self>,
+        model: Arc<Model>,
+        source: ModelSelectSource,
+    ) -> Result<(), SessionError> {
+        self.session
+            .append_model_change(&model.provider, &model.id)
+            .map_err(storage)?;
         let (previous, current_level) = {
             let mut state = self.state.lock();
             (state.model.replace(model.clone()), state.thinking_level)
@@ -129,8 +173,16 @@ impl Inner {
             .unwrap_or(current_level);
         self.change_level(model.clamp_level(wanted));
         self.flush().await;
-        if previous.as_ref().is_none_or(|previous| !same(previous, &model)) {
-            self.notify(Notification::ModelSelect { model, previous_model: previous, source }).await;
+        if previous
+            .as_ref()
+            .is_none_or(|previous| !same(previous, &model))
+        {
+            self.notify(Notification::ModelSelect {
+                model,
+                previous_model: previous,
+                source,
+            })
+            .await;
         }
         Ok(())
     }
@@ -144,25 +196,40 @@ impl Inner {
             .filter(|model| self.providers.has_credentials(model))
             .collect();
         let is_scoped = !scoped.is_empty();
-        let list = if is_scoped { scoped } else { self.providers.available_models() };
+        let list = if is_scoped {
+            scoped
+        } else {
+            self.providers.available_models()
+        };
         let current = self.model();
-        let at = current.as_ref().and_then(|current| list.iter().position(|model| same(model, current)));
+        let at = current
+            .as_ref()
+            .and_then(|current| list.iter().position(|model| same(model, current)));
         let next = match at {
             Some(_) if list.len() < 2 => return None,
             Some(at) => list.get((at + 1) % list.len()),
             None => list.first(),
         }?
         .clone();
-        if let Err(error) = self.switch_model(next.clone(), ModelSelectSource::Cycle).await {
+        if let Err(error) = self
+            .switch_model(next.clone(), ModelSelectSource::Cycle)
+            .await
+        {
             self.host.warn(&error.to_string());
             return None;
         }
-        Some(CycledModel { model: next, thinking_level: self.thinking_level(), is_scoped })
+        Some(CycledModel {
+            model: next,
+            thinking_level: self.thinking_level(),
+            is_scoped,
+        })
     }
 
     /// Sets a level, clamped to the model. The change is visible at once and announced in order.
     pub(crate) fn set_level(self: &Arc<Self>, level: ThinkingLevel) -> ThinkingLevel {
-        let effective = self.model().map_or(ThinkingLevel::Off, |model| model.clamp_level(level));
+        let effective = self
+            .model()
+            .map_or(ThinkingLevel::Off, |model| model.clamp_level(level));
         self.change_level(effective);
         effective
     }
@@ -176,14 +243,20 @@ impl Inner {
             return;
         }
         if let Err(error) = self.session.append_thinking_level_change(level.as_str()) {
-            self.host.warn(&format!("The thinking level could not be recorded: {error}"));
+            self.host.warn(&format!(
+                "The thinking level could not be recorded: {error}"
+            ));
         }
         self.post(Job::Event(AgentEvent::ThinkingLevelChanged { level }));
-        self.post(Job::Notify(Notification::ThinkingLevelSelect { level, previous_level: previous }));
+        self.post(Job::Notify(Notification::ThinkingLevelSelect {
+            level,
+            previous_level: previous,
+        }));
     }
 
     pub(crate) fn available_levels(&self) -> Vec<ThinkingLevel> {
-        self.model().map_or_else(|| vec![ThinkingLevel::Off], |model| model.thinking_levels())
+        self.model()
+            .map_or_else(|| vec![ThinkingLevel::Off], |model| model.thinking_levels())
     }
 
     pub(crate) async fn cycle_level(self: &Arc<Self>) -> Option<ThinkingLevel> {
@@ -192,7 +265,10 @@ impl Inner {
             return None;
         }
         let current = self.thinking_level();
-        let at = levels.iter().position(|level| *level == current).map_or(0, |at| (at + 1) % levels.len());
+        let at = levels
+            .iter()
+            .position(|level| *level == current)
+            .map_or(0, |at| (at + 1) % levels.len());
         let next = levels.get(at).copied()?;
         self.change_level(next);
         self.flush().await;
@@ -210,7 +286,8 @@ impl Inner {
         if let Some(model) = self.model()
             && context.model.is_none()
         {
-            self.session.append_model_change(&model.provider, &model.id)?;
+            self.session
+                .append_model_change(&model.provider, &model.id)?;
             self.touch();
         }
         Ok(())

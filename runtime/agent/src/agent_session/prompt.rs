@@ -12,7 +12,9 @@ use pier_protocol::model::Model;
 use super::inner::{BusyGuard, Inner};
 use super::{Disposition, PromptRequest, QueuedTexts, SessionError};
 use crate::clock::now_ms;
-use crate::hooks::{BeforeAgentStart, HookEvent, InputEvent, InputOutcome, InputSource, StreamingBehavior};
+use crate::hooks::{
+    BeforeAgentStart, HookEvent, InputEvent, InputOutcome, InputSource, StreamingBehavior,
+};
 use crate::prompt::expand::expand;
 use crate::queue::Lane;
 use crate::run::RunStart;
@@ -29,7 +31,9 @@ impl<'a> CommandGuard<'a> {
 
 impl Drop for CommandGuard<'_> {
     fn drop(&mut self) {
-        self.0.commands.send_modify(|commands| *commands = commands.saturating_sub(1));
+        self.0
+            .commands
+            .send_modify(|commands| *commands = commands.saturating_sub(1));
     }
 }
 
@@ -42,11 +46,17 @@ fn split_command(text: &str) -> Option<(&str, &str)> {
 /// What an input became after hooks and expansion.
 enum Input {
     Handled,
-    Text { text: String, images: Vec<ImageBlock> },
+    Text {
+        text: String,
+        images: Vec<ImageBlock>,
+    },
 }
 
 impl Inner {
-    pub(crate) async fn prompt(self: &Arc<Self>, request: PromptRequest) -> Result<Disposition, SessionError> {
+    pub(crate) async fn prompt(
+        self: &Arc<Self>,
+        request: PromptRequest,
+    ) -> Result<Disposition, SessionError> {
         self.not_settling().await;
         if request.expand
             && let Some((name, args)) = split_command(&request.text)
@@ -68,8 +78,18 @@ impl Inner {
         }
         let busy = !self.is_idle();
         let behavior = request.streaming_behavior.filter(|_| busy);
-        let input = self.input(request.text, request.images, request.source, behavior, request.expand).await?;
-        let Input::Text { text, images } = input else { return Ok(Disposition::Handled) };
+        let input = self
+            .input(
+                request.text,
+                request.images,
+                request.source,
+                behavior,
+                request.expand,
+            )
+            .await?;
+        let Input::Text { text, images } = input else {
+            return Ok(Disposition::Handled);
+        };
         loop {
             self.not_settling().await;
             if let Some(guard) = self.try_begin_run() {
@@ -79,7 +99,9 @@ impl Inner {
                 return Ok(Disposition::Started);
             }
             if self.state.lock().closed {
-                return Err(SessionError::Failed("The session was shut down.".to_owned()));
+                return Err(SessionError::Failed(
+                    "The session was shut down.".to_owned(),
+                ));
             }
             if self.is_idle() {
                 // The run settled in between; its `agent_settled` is still being delivered.
@@ -105,14 +127,19 @@ impl Inner {
         if let Some((name, _)) = split_command(text)
             && self.hooks().is_command(name)
         {
-            return Err(SessionError::CommandNotQueueable { name: name.to_owned() });
+            return Err(SessionError::CommandNotQueueable {
+                name: name.to_owned(),
+            });
         }
         let behavior = match lane {
             Lane::Steering => StreamingBehavior::Steer,
             Lane::FollowUp => StreamingBehavior::FollowUp,
         };
         let behavior = Some(behavior).filter(|_| !self.is_idle());
-        match self.input(text.to_owned(), images, InputSource::Rpc, behavior, true).await? {
+        match self
+            .input(text.to_owned(), images, InputSource::Rpc, behavior, true)
+            .await?
+        {
             Input::Handled => Ok(Disposition::Handled),
             Input::Text { text, images } => {
                 self.enqueue_user(lane, text, images).await;
@@ -132,11 +159,19 @@ impl Inner {
         let hooks = self.hooks();
         let (mut text, mut images) = (text, images);
         if hooks.subscribed(HookEvent::Input) {
-            let event = InputEvent { text: text.clone(), images: images.clone(), source, streaming_behavior };
+            let event = InputEvent {
+                text: text.clone(),
+                images: images.clone(),
+                source,
+                streaming_behavior,
+            };
             match hooks.input(event).await {
                 InputOutcome::Continue => {}
                 InputOutcome::Handled => return Ok(Input::Handled),
-                InputOutcome::Transform { text: new_text, images: new_images } => {
+                InputOutcome::Transform {
+                    text: new_text,
+                    images: new_images,
+                } => {
                     text = new_text;
                     images = new_images;
                 }
@@ -144,7 +179,8 @@ impl Inner {
         }
         if expansion {
             let config = self.prompt.read().clone();
-            text = expand(&text, &config).map_err(|error| SessionError::Failed(error.to_string()))?;
+            text =
+                expand(&text, &config).map_err(|error| SessionError::Failed(error.to_string()))?;
         }
         Ok(Input::Text { text, images })
     }
@@ -155,17 +191,28 @@ impl Inner {
         if self.providers.has_credentials(&model) {
             Ok(model)
         } else {
-            Err(SessionError::NoCredentials { provider: model.provider.clone() })
+            Err(SessionError::NoCredentials {
+                provider: model.provider.clone(),
+            })
         }
     }
 
     /// From acceptance to the start of the run, which then goes on in the background.
-    async fn begin_user_run(self: &Arc<Self>, guard: BusyGuard, model: &Model, text: String, images: Vec<ImageBlock>) {
+    async fn begin_user_run(
+        self: &Arc<Self>,
+        guard: BusyGuard,
+        model: &Model,
+        text: String,
+        images: Vec<ImageBlock>,
+    ) {
         self.compact_before_prompt(&guard.run.cancel, model).await;
         let message = Arc::new(Message::user(text.clone(), images.clone(), now_ms()));
         let mut messages = vec![message];
         let held: Vec<_> = std::mem::take(&mut self.state.lock().next_turn);
-        messages.extend(held.into_iter().map(|message| Arc::new(Message::Custom(message))));
+        messages.extend(
+            held.into_iter()
+                .map(|message| Arc::new(Message::Custom(message))),
+        );
         let start = self.before_agent_start(text, images, None, messages).await;
         self.spawn_run(guard, start);
     }
@@ -227,7 +274,11 @@ impl Inner {
     pub(crate) async fn emit_queue(&self) {
         self.touch();
         let texts = self.state.lock().queues.texts().clone();
-        self.emit(AgentEvent::QueueUpdate { steering: texts.steering, follow_up: texts.follow_up }).await;
+        self.emit(AgentEvent::QueueUpdate {
+            steering: texts.steering,
+            follow_up: texts.follow_up,
+        })
+        .await;
     }
 
     pub(crate) async fn clear_queue(&self) -> QueuedTexts {

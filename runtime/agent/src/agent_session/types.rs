@@ -25,7 +25,13 @@ pub struct PromptRequest {
 impl PromptRequest {
     /// A prompt of a person or client, with commands and templates.
     pub fn new(text: impl Into<String>, source: InputSource) -> Self {
-        PromptRequest { text: text.into(), images: Vec::new(), source, streaming_behavior: None, expand: true }
+        PromptRequest {
+            text: text.into(),
+            images: Vec::new(),
+            source,
+            streaming_behavior: None,
+            expand: true,
+        }
     }
 }
 
@@ -47,13 +53,19 @@ pub enum SessionError {
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
     )]
     Busy,
-    #[error("Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.")]
+    #[error(
+        "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
+    )]
     Compacting,
     #[error("No model selected. Choose one with --model or set_model, or configure a provider.")]
     NoModel,
-    #[error("No API key found for the selected model.\n\nUse /login or set the API key of provider \"{provider}\" in the environment.")]
+    #[error(
+        "No API key found for the selected model.\n\nUse /login or set the API key of provider \"{provider}\" in the environment."
+    )]
     NoCredentials { provider: String },
-    #[error("Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming.")]
+    #[error(
+        "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
+    )]
     CommandNotQueueable { name: String },
     #[error("Model not found: {provider}/{id}")]
     ModelNotFound { provider: String, id: String },

@@ -22,21 +22,32 @@ impl Inner {
         message: &Message,
         entry: &EntryRef,
     ) -> Result<Recovery, StorageError> {
-        let (Some(answer), Some(model)) = (message.as_assistant(), self.model()) else { return Ok(Recovery::Done) };
+        let (Some(answer), Some(model)) = (message.as_assistant(), self.model()) else {
+            return Ok(Recovery::Done);
+        };
         let settings = self.settings().compaction_for(&model.key());
         if !settings.enabled {
             return Ok(Recovery::Done);
         }
         let own = answer.provider == model.provider && answer.model == model.id;
         match retry::overflow(answer, &model).filter(|_| own) {
-            Some(Overflow::Failed | Overflow::CutShort) => self.recover(run, &model, answer, entry).await,
+            Some(Overflow::Failed | Overflow::CutShort) => {
+                self.recover(run, &model, answer, entry).await
+            }
             Some(Overflow::Succeeded) => {
-                self.compact_automatically(CompactionReason::Overflow, &model, false, &run.active.cancel).await;
+                self.compact_automatically(
+                    CompactionReason::Overflow,
+                    &model,
+                    false,
+                    &run.active.cancel,
+                )
+                .await;
                 Ok(Recovery::Done)
             }
             None => {
                 if !answer.stop_reason.is_failure() {
-                    self.compact_over_threshold(&model, &run.active.cancel).await;
+                    self.compact_over_threshold(&model, &run.active.cancel)
+                        .await;
                 }
                 Ok(Recovery::Done)
             }
@@ -51,7 +62,10 @@ impl Inner {
         entry: &EntryRef,
     ) -> Result<Recovery, StorageError> {
         if run.recovered {
-            let text = answer.error_message.as_deref().unwrap_or("the answer was cut off again");
+            let text = answer
+                .error_message
+                .as_deref()
+                .unwrap_or("the answer was cut off again");
             self.emit(AgentEvent::CompactionEnd {
                 reason: CompactionReason::Overflow,
                 result: None,
@@ -66,13 +80,22 @@ impl Inner {
         }
         run.recovered = true;
         self.hide(entry.id()).await?;
-        let done =
-            self.compact_automatically(CompactionReason::Overflow, model, true, &run.active.cancel).await;
-        Ok(if done && !run.aborted() { Recovery::Continue } else { Recovery::Done })
+        let done = self
+            .compact_automatically(CompactionReason::Overflow, model, true, &run.active.cancel)
+            .await;
+        Ok(if done && !run.aborted() {
+            Recovery::Continue
+        } else {
+            Recovery::Done
+        })
     }
 
     /// Before a prompt, by the last answer of the branch, aborted ones included.
-    pub(crate) async fn compact_before_prompt(self: &Arc<Self>, cancel: &CancellationToken, model: &Model) {
+    pub(crate) async fn compact_before_prompt(
+        self: &Arc<Self>,
+        cancel: &CancellationToken,
+        model: &Model,
+    ) {
         let model = Arc::new(model.clone());
         if self.settings().compaction_for(&model.key()).enabled {
             self.compact_over_threshold(&model, cancel).await;
@@ -80,16 +103,24 @@ impl Inner {
     }
 
     /// Between two turns of a run, before the next request.
-    pub(crate) async fn compact_between_turns(self: &Arc<Self>, run: &Run) -> Result<(), StorageError> {
+    pub(crate) async fn compact_between_turns(
+        self: &Arc<Self>,
+        run: &Run,
+    ) -> Result<(), StorageError> {
         if let Some(model) = self.model()
             && self.settings().compaction_for(&model.key()).enabled
         {
-            self.compact_over_threshold(&model, &run.active.cancel).await;
+            self.compact_over_threshold(&model, &run.active.cancel)
+                .await;
         }
         Ok(())
     }
 
-    async fn compact_over_threshold(self: &Arc<Self>, model: &Arc<Model>, cancel: &CancellationToken) {
+    async fn compact_over_threshold(
+        self: &Arc<Self>,
+        model: &Arc<Model>,
+        cancel: &CancellationToken,
+    ) {
         if model.context_window == 0 {
             return;
         }
@@ -97,7 +128,8 @@ impl Inner {
         let measured = measure(&self.session);
         // What was just compacted has not been counted by the model yet; it must not be compacted on a guess.
         if !measured.uncounted && measured.tokens > model.context_window.saturating_sub(reserve) {
-            self.compact_automatically(CompactionReason::Threshold, model, false, cancel).await;
+            self.compact_automatically(CompactionReason::Threshold, model, false, cancel)
+                .await;
         }
     }
 
@@ -110,11 +142,20 @@ impl Inner {
         cancel: &CancellationToken,
     ) -> bool {
         let settings = self.settings().compaction_for(&model.key());
-        let Ok(preparation) = cut::prepare(&self.session, &settings) else { return false };
+        let Ok(preparation) = cut::prepare(&self.session, &settings) else {
+            return false;
+        };
         self.state.lock().auto_compaction = true;
         self.touch();
         self.emit(AgentEvent::CompactionStart { reason }).await;
-        let plan = Plan { reason, model, preparation, instructions: None, will_retry, cancel };
+        let plan = Plan {
+            reason,
+            model,
+            preparation,
+            instructions: None,
+            will_retry,
+            cancel,
+        };
         let done = self.compact_now(plan).await.is_ok();
         self.state.lock().auto_compaction = false;
         self.touch();

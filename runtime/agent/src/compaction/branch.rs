@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use pier_protocol::entry::EntryBody;
 use pier_protocol::event::SummarySource;
 use pier_protocol::message::{Content, CustomMessage, Message};
 use pier_protocol::model::Model;
-use pier_protocol::entry::EntryBody;
 use tokio_util::sync::CancellationToken;
 
 use super::FileOps;
@@ -31,16 +31,31 @@ impl Inner {
         replace: bool,
         cancel: &CancellationToken,
     ) -> Result<SuppliedSummary, SummaryError> {
-        let reserve = self.settings().branch_summary_reserve_tokens.unwrap_or(DEFAULT_RESERVE);
-        let window = if model.context_window == 0 { DEFAULT_WINDOW } else { model.context_window };
+        let reserve = self
+            .settings()
+            .branch_summary_reserve_tokens
+            .unwrap_or(DEFAULT_RESERVE);
+        let window = if model.context_window == 0 {
+            DEFAULT_WINDOW
+        } else {
+            model.context_window
+        };
         let messages = newest_within(entries, window.saturating_sub(reserve));
-        let mut request = format!("<conversation>\n{}\n</conversation>\n\n", serialize(&messages));
+        let mut request = format!(
+            "<conversation>\n{}\n</conversation>\n\n",
+            serialize(&messages)
+        );
         match instructions.map(str::trim).filter(|text| !text.is_empty()) {
             Some(own) if replace => request.push_str(own),
-            Some(focus) => request.push_str(&format!("{BRANCH_SUMMARY}\n\nAdditional focus: {focus}")),
+            Some(focus) => {
+                request.push_str(&format!("{BRANCH_SUMMARY}\n\nAdditional focus: {focus}"))
+            }
             None => request.push_str(BRANCH_SUMMARY),
         }
-        let purpose = Purpose { source: SummarySource::BranchSummary, reason: None };
+        let purpose = Purpose {
+            source: SummarySource::BranchSummary,
+            reason: None,
+        };
         let answer = self.ask_summary(model, request, purpose, cancel).await?;
         let mut files = FileOps::default();
         files.add_calls(&messages);
@@ -57,7 +72,10 @@ fn newest_within(entries: &[EntryRef], tokens: u64) -> Vec<Arc<Message>> {
     let mut left = tokens;
     let mut kept = Vec::new();
     for message in entries.iter().rev().filter_map(message_of) {
-        let size: usize = blocks(&message).iter().map(|block| block.encode_utf16().count()).sum();
+        let size: usize = blocks(&message)
+            .iter()
+            .map(|block| block.encode_utf16().count())
+            .sum();
         let cost = size.div_ceil(4) as u64;
         if cost > left {
             break;
@@ -71,7 +89,11 @@ fn newest_within(entries: &[EntryRef], tokens: u64) -> Vec<Arc<Message>> {
 
 fn message_of(entry: &EntryRef) -> Option<Arc<Message>> {
     match entry.body() {
-        EntryBody::Message(body) if body.message.as_tool_result().is_some() || body.message.is_system() => None,
+        EntryBody::Message(body)
+            if body.message.as_tool_result().is_some() || body.message.is_system() =>
+        {
+            None
+        }
         EntryBody::Message(body) => Some(body.message.clone()),
         EntryBody::CustomMessage(body) => Some(Arc::new(Message::Custom(CustomMessage {
             custom_type: body.custom_type.clone(),
@@ -80,11 +102,16 @@ fn message_of(entry: &EntryRef) -> Option<Arc<Message>> {
         }))),
         // Earlier summaries carry what lies before them.
         EntryBody::Compaction(body) => Some(summary_text(&body.summary)),
-        EntryBody::BranchSummary(body) if !body.summary.is_empty() => Some(summary_text(&body.summary)),
+        EntryBody::BranchSummary(body) if !body.summary.is_empty() => {
+            Some(summary_text(&body.summary))
+        }
         _ => None,
     }
 }
 
 fn summary_text(text: &str) -> Arc<Message> {
-    Arc::new(Message::Custom(CustomMessage { content: Content::Text(text.to_owned()), ..CustomMessage::default() }))
+    Arc::new(Message::Custom(CustomMessage {
+        content: Content::Text(text.to_owned()),
+        ..CustomMessage::default()
+    }))
 }

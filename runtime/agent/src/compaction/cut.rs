@@ -54,7 +54,10 @@ pub(crate) fn prepare(
     settings: &CompactionSettings,
 ) -> Result<CompactionPreparation, NothingToDo> {
     let branch = session.get_branch(None);
-    if branch.last().is_some_and(|entry| entry.entry_type() == "compaction") {
+    if branch
+        .last()
+        .is_some_and(|entry| entry.entry_type() == "compaction")
+    {
         return Err(NothingToDo::AlreadyCompacted);
     }
     let previous = branch.iter().rev().find_map(|entry| match entry.body() {
@@ -70,33 +73,60 @@ pub(crate) fn prepare(
     let parts: Vec<Part> = context
         .entries
         .iter()
-        .filter(|entry| previous.as_ref().is_none_or(|(previous, _)| previous.id() != entry.id()))
+        .filter(|entry| {
+            previous
+                .as_ref()
+                .is_none_or(|(previous, _)| previous.id() != entry.id())
+        })
         .map(|entry| {
-            let message = messages.get(entry.shared_id()).cloned().filter(|message| !message.is_system());
-            let hidden = message.is_none() && entry.message().is_some_and(|message| !message.is_system());
-            Part { entry: entry.clone(), message, hidden }
+            let message = messages
+                .get(entry.shared_id())
+                .cloned()
+                .filter(|message| !message.is_system());
+            let hidden =
+                message.is_none() && entry.message().is_some_and(|message| !message.is_system());
+            Part {
+                entry: entry.clone(),
+                message,
+                hidden,
+            }
         })
         .collect();
     let cut = cut_at(&parts, settings.keep_recent_tokens).ok_or(NothingToDo::TooSmall)?;
     let turn_start = turn_start(&parts, cut);
     let collect = |from: usize, to: usize| -> Vec<Arc<Message>> {
-        parts.iter().skip(from).take(to.saturating_sub(from)).filter_map(|part| part.message.clone()).collect()
+        parts
+            .iter()
+            .skip(from)
+            .take(to.saturating_sub(from))
+            .filter_map(|part| part.message.clone())
+            .collect()
     };
     let is_split_turn = turn_start.is_some();
     let history_end = turn_start.unwrap_or(cut);
     let messages_to_summarize = collect(0, history_end);
-    let turn_prefix_messages = if is_split_turn { collect(history_end, cut) } else { Vec::new() };
+    let turn_prefix_messages = if is_split_turn {
+        collect(history_end, cut)
+    } else {
+        Vec::new()
+    };
     if messages_to_summarize.is_empty() && turn_prefix_messages.is_empty() {
         return Err(NothingToDo::TooSmall);
     }
     let mut file_ops = FileOps::default();
-    if let Some(details) = previous.as_ref().and_then(|(_, body)| body.details.as_ref()) {
+    if let Some(details) = previous
+        .as_ref()
+        .and_then(|(_, body)| body.details.as_ref())
+    {
         file_ops.add_details(details);
     }
     file_ops.add_calls(&messages_to_summarize);
     file_ops.add_calls(&turn_prefix_messages);
     Ok(CompactionPreparation {
-        first_kept_entry_id: parts.get(cut).map(|part| part.entry.id().to_owned()).unwrap_or_default(),
+        first_kept_entry_id: parts
+            .get(cut)
+            .map(|part| part.entry.id().to_owned())
+            .unwrap_or_default(),
         messages_to_summarize,
         turn_prefix_messages,
         recent_messages: collect(cut, parts.len()),
@@ -111,8 +141,12 @@ pub(crate) fn prepare(
 
 /// Index of the first kept entry.
 fn cut_at(parts: &[Part], keep: u64) -> Option<usize> {
-    let valid: Vec<usize> =
-        parts.iter().enumerate().filter(|(_, part)| part.is_valid_cut()).map(|(at, _)| at).collect();
+    let valid: Vec<usize> = parts
+        .iter()
+        .enumerate()
+        .filter(|(_, part)| part.is_valid_cut())
+        .map(|(at, _)| at)
+        .collect();
     let first_valid = *valid.first()?;
     let mut kept = 0u64;
     let mut reached = None;
@@ -124,7 +158,11 @@ fn cut_at(parts: &[Part], keep: u64) -> Option<usize> {
         }
     }
     let mut cut = match reached {
-        Some(at) => valid.iter().copied().find(|valid| *valid >= at).or_else(|| valid.last().copied())?,
+        Some(at) => valid
+            .iter()
+            .copied()
+            .find(|valid| *valid >= at)
+            .or_else(|| valid.last().copied())?,
         None => first_valid,
     };
     // Nothing but failed attempts behind the cut would be kept.
@@ -133,7 +171,11 @@ fn cut_at(parts: &[Part], keep: u64) -> Option<usize> {
         cut += 1;
     }
     // Entries that contribute nothing stay with what follows them.
-    while cut > 0 && parts.get(cut - 1).is_some_and(|part| part.message.is_none()) {
+    while cut > 0
+        && parts
+            .get(cut - 1)
+            .is_some_and(|part| part.message.is_none())
+    {
         cut -= 1;
     }
     Some(cut)
@@ -141,7 +183,11 @@ fn cut_at(parts: &[Part], keep: u64) -> Option<usize> {
 
 /// Where the turn that the cut splits begins; `None` when the kept part begins with a turn.
 fn turn_start(parts: &[Part], cut: usize) -> Option<usize> {
-    let first_kept = parts.iter().enumerate().skip(cut).find(|(_, part)| part.message.is_some())?;
+    let first_kept = parts
+        .iter()
+        .enumerate()
+        .skip(cut)
+        .find(|(_, part)| part.message.is_some())?;
     if first_kept.1.starts_turn() {
         return None;
     }

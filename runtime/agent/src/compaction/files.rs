@@ -17,8 +17,14 @@ pub struct FileOps {
 impl FileOps {
     /// Adds the `read`, `write` and `edit` calls of answers.
     pub fn add_calls(&mut self, messages: &[Arc<Message>]) {
-        for call in messages.iter().filter_map(|message| message.as_assistant()).flat_map(|answer| answer.tool_calls()) {
-            let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { continue };
+        for call in messages
+            .iter()
+            .filter_map(|message| message.as_assistant())
+            .flat_map(|answer| answer.tool_calls())
+        {
+            let Some(path) = call.arguments.get("path").and_then(Value::as_str) else {
+                continue;
+            };
             let set = match call.name.as_str() {
                 "read" => &mut self.read,
                 "write" => &mut self.written,
@@ -32,20 +38,34 @@ impl FileOps {
     /// Adds what an earlier compaction listed.
     pub fn add_details(&mut self, details: &Value) {
         let list = |name: &str| {
-            details.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
+            details
+                .get(name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
         };
         self.read.extend(list("readFiles"));
         self.edited.extend(list("modifiedFiles"));
     }
 
     pub fn modified(&self) -> BTreeSet<&str> {
-        self.written.iter().chain(&self.edited).map(String::as_str).collect()
+        self.written
+            .iter()
+            .chain(&self.edited)
+            .map(String::as_str)
+            .collect()
     }
 
     /// Files that were only read.
     pub fn only_read(&self) -> BTreeSet<&str> {
         let modified = self.modified();
-        self.read.iter().map(String::as_str).filter(|path| !modified.contains(path)).collect()
+        self.read
+            .iter()
+            .map(String::as_str)
+            .filter(|path| !modified.contains(path))
+            .collect()
     }
 
     /// `{readFiles, modifiedFiles}`
@@ -75,8 +95,14 @@ mod tests {
         let mut ops = FileOps::default();
         ops.add_details(&json!({"readFiles": ["b", "a"], "modifiedFiles": ["c"]}));
         ops.written.insert("a".to_owned());
-        assert_eq!(ops.text(), "\n\n<read-files>\nb\n</read-files>\n\n<modified-files>\na\nc\n</modified-files>");
-        assert_eq!(ops.details(), json!({"readFiles": ["b"], "modifiedFiles": ["a", "c"]}));
+        assert_eq!(
+            ops.text(),
+            "\n\n<read-files>\nb\n</read-files>\n\n<modified-files>\na\nc\n</modified-files>"
+        );
+        assert_eq!(
+            ops.details(),
+            json!({"readFiles": ["b"], "modifiedFiles": ["a", "c"]})
+        );
         assert_eq!(FileOps::default().text(), "");
     }
 }

@@ -78,8 +78,12 @@ pub(crate) struct Measured {
 pub(crate) fn measure(session: &SessionManager) -> Measured {
     let branch = session.get_branch(None);
     // Counts that a response reported are void once a compaction or edit came after it.
-    let last_change = branch.iter().rposition(|entry| matches!(entry.entry_type(), "compaction" | "context_edit"));
-    let compacted = branch.iter().rposition(|entry| entry.entry_type() == "compaction");
+    let last_change = branch
+        .iter()
+        .rposition(|entry| matches!(entry.entry_type(), "compaction" | "context_edit"));
+    let compacted = branch
+        .iter()
+        .rposition(|entry| entry.entry_type() == "compaction");
     let fresh: std::collections::HashSet<&str> = match last_change {
         Some(at) => branch.iter().skip(at + 1).map(|entry| entry.id()).collect(),
         None => branch.iter().map(|entry| entry.id()).collect(),
@@ -90,9 +94,19 @@ pub(crate) fn measure(session: &SessionManager) -> Measured {
         .iter()
         .rposition(|part| !fresh.contains(&*part.entry_id))
         .map_or(0, |last_stale| last_stale + 1);
-    let messages: Vec<Arc<Message>> = context.messages.into_iter().map(|part| part.message).collect();
-    let counted = messages.iter().skip(stale_before).any(|message| usage::usable_usage(message).is_some());
-    Measured { tokens: usage::estimate_context(&messages, stale_before), uncounted: compacted.is_some() && !counted }
+    let messages: Vec<Arc<Message>> = context
+        .messages
+        .into_iter()
+        .map(|part| part.message)
+        .collect();
+    let counted = messages
+        .iter()
+        .skip(stale_before)
+        .any(|message| usage::usable_usage(message).is_some());
+    Measured {
+        tokens: usage::estimate_context(&messages, stale_before),
+        uncounted: compacted.is_some() && !counted,
+    }
 }
 
 /// How much of a window of `context_window` tokens is used.

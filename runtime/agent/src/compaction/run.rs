@@ -15,7 +15,8 @@ use crate::agent_session::SessionError;
 use crate::agent_session::inner::Inner;
 use crate::clock::now_ms;
 use crate::hooks::{
-    BeforeCompactEvent, BeforeCompactOutcome, CompactingEvent, CompactingOutcome, HookEvent, Notification,
+    BeforeCompactEvent, BeforeCompactOutcome, CompactingEvent, CompactingOutcome, HookEvent,
+    Notification,
 };
 use crate::prompt::PromptState;
 
@@ -46,7 +47,10 @@ impl Inner {
         let _running = self.begin_summary(cancel.clone()).await?;
         let model = self.model().ok_or(SessionError::NoModel)?;
         let settings = self.settings().compaction_for(&model.key());
-        self.emit(AgentEvent::CompactionStart { reason: CompactionReason::Manual }).await;
+        self.emit(AgentEvent::CompactionStart {
+            reason: CompactionReason::Manual,
+        })
+        .await;
         let preparation = match cut::prepare(&self.session, &settings) {
             Ok(preparation) => preparation,
             Err(nothing) => {
@@ -54,7 +58,13 @@ impl Inner {
                     NothingToDo::AlreadyCompacted => SessionError::AlreadyCompacted,
                     NothingToDo::TooSmall => SessionError::NothingToCompact,
                 };
-                self.end_failed(CompactionReason::Manual, false, Failure::Failed(error.to_string()), false).await;
+                self.end_failed(
+                    CompactionReason::Manual,
+                    false,
+                    Failure::Failed(error.to_string()),
+                    false,
+                )
+                .await;
                 return Err(error);
             }
         };
@@ -70,7 +80,10 @@ impl Inner {
     }
 
     /// Runs a compaction after `compaction_start` was announced, to its `compaction_end`.
-    pub(crate) async fn compact_now(self: &Arc<Self>, plan: Plan<'_>) -> Result<CompactionResult, SessionError> {
+    pub(crate) async fn compact_now(
+        self: &Arc<Self>,
+        plan: Plan<'_>,
+    ) -> Result<CompactionResult, SessionError> {
         let (reason, will_retry) = (plan.reason, plan.will_retry);
         let mut from_extension = false;
         match self.try_compact(plan, &mut from_extension).await {
@@ -80,7 +93,8 @@ impl Inner {
                     Failure::Cancelled => SessionError::CompactionCancelled,
                     Failure::Failed(text) => SessionError::Failed(text.clone()),
                 };
-                self.end_failed(reason, will_retry, failure, from_extension).await;
+                self.end_failed(reason, will_retry, failure, from_extension)
+                    .await;
                 Err(error)
             }
         }
@@ -96,7 +110,12 @@ impl Inner {
         if hooks.subscribed(HookEvent::SessionBeforeCompact) {
             let event = BeforeCompactEvent {
                 preparation: Arc::new(plan.preparation.clone()),
-                branch_entries: self.session.get_branch(None).iter().map(|entry| entry.entry().clone()).collect(),
+                branch_entries: self
+                    .session
+                    .get_branch(None)
+                    .iter()
+                    .map(|entry| entry.entry().clone())
+                    .collect(),
                 custom_instructions: plan.instructions.clone(),
                 reason: plan.reason,
                 will_retry: plan.will_retry,
@@ -130,12 +149,19 @@ impl Inner {
             hints = hooks.session_compacting(event).await;
         }
         let instructions = plan.instructions.as_deref();
-        self.summarize(plan.model, &plan.preparation, instructions, &hints, plan.reason, plan.cancel).await.map_err(
-            |error| match error {
-                SummaryError::Cancelled => Failure::Cancelled,
-                SummaryError::Failed(text) => Failure::Failed(text),
-            },
+        self.summarize(
+            plan.model,
+            &plan.preparation,
+            instructions,
+            &hints,
+            plan.reason,
+            plan.cancel,
         )
+        .await
+        .map_err(|error| match error {
+            SummaryError::Cancelled => Failure::Cancelled,
+            SummaryError::Failed(text) => Failure::Failed(text),
+        })
     }
 
     async fn store_compaction(
@@ -184,16 +210,23 @@ impl Inner {
         Ok(result)
     }
 
-    async fn end_failed(&self, reason: CompactionReason, will_retry: bool, failure: Failure, from_extension: bool) {
+    async fn end_failed(
+        &self,
+        reason: CompactionReason,
+        will_retry: bool,
+        failure: Failure,
+        from_extension: bool,
+    ) {
         let prefix = match reason {
             CompactionReason::Manual => "Compaction failed: ",
             CompactionReason::Threshold => "Auto-compaction failed: ",
             CompactionReason::Overflow => "Context overflow recovery failed: ",
         };
         let (aborted, error_message) = match failure {
-            Failure::Cancelled if reason == CompactionReason::Manual => {
-                (true, Some(format!("{prefix}{}", SessionError::CompactionCancelled)))
-            }
+            Failure::Cancelled if reason == CompactionReason::Manual => (
+                true,
+                Some(format!("{prefix}{}", SessionError::CompactionCancelled)),
+            ),
             Failure::Cancelled => (true, None),
             Failure::Failed(text) => (false, Some(format!("{prefix}{text}"))),
         };
@@ -205,8 +238,14 @@ impl Inner {
             error_message: error_message.clone(),
         })
         .await;
-        self.notify(Notification::SessionCompactFailed { reason, error_message, aborted, will_retry, from_extension })
-            .await;
+        self.notify(Notification::SessionCompactFailed {
+            reason,
+            error_message,
+            aborted,
+            will_retry,
+            from_extension,
+        })
+        .await;
     }
 
     /// Prompt and tools in force, as one system message.
@@ -225,7 +264,9 @@ impl Inner {
         self.settled().await;
         let mut state = self.state.lock();
         if state.summary.is_some() {
-            return Err(SessionError::Failed("A compaction or branch summary is already in progress.".to_owned()));
+            return Err(SessionError::Failed(
+                "A compaction or branch summary is already in progress.".to_owned(),
+            ));
         }
         if state.run.is_some() {
             return Err(SessionError::Busy);

@@ -11,7 +11,11 @@ const RESULT_LIMIT: usize = 2000;
 
 /// All messages as one text; blocks are separated by blank lines.
 pub(crate) fn serialize(messages: &[Arc<Message>]) -> String {
-    messages.iter().flat_map(|message| blocks(message)).collect::<Vec<_>>().join("\n\n")
+    messages
+        .iter()
+        .flat_map(blocks)
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 /// The blocks of one message; thinking and system messages give none.
@@ -31,7 +35,11 @@ pub(crate) fn blocks(message: &Arc<Message>) -> Vec<String> {
         }
         Message::ToolResult(result) => {
             let text = joined_text(&result.content);
-            if text.is_empty() { Vec::new() } else { vec![format!("[Tool result]: {}", cut(&text))] }
+            if text.is_empty() {
+                Vec::new()
+            } else {
+                vec![format!("[Tool result]: {}", cut(&text))]
+            }
         }
         Message::System(_) => Vec::new(),
         // Everything else reaches the model as the user's.
@@ -45,7 +53,11 @@ pub(crate) fn blocks(message: &Arc<Message>) -> Vec<String> {
 
 fn call_text(block: &Block) -> Option<String> {
     let call = block.as_tool_call()?;
-    let arguments: Vec<String> = call.arguments.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let arguments: Vec<String> = call
+        .arguments
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     Some(format!("{}({})", call.name, arguments.join(", ")))
 }
 
@@ -81,7 +93,10 @@ mod tests {
                     Block::text("on it"),
                     Block::ToolCall(ToolCallBlock {
                         name: "read".into(),
-                        arguments: json!({"path": "a", "limit": 2}).as_object().unwrap().clone(),
+                        arguments: json!({"path": "a", "limit": 2})
+                            .as_object()
+                            .unwrap()
+                            .clone(),
                         ..ToolCallBlock::default()
                     }),
                 ],
@@ -89,8 +104,13 @@ mod tests {
             }
             .into(),
         );
-        let result: Arc<Message> =
-            Arc::new(ToolResultMessage { content: vec![Block::text("x".repeat(2005))], ..Default::default() }.into());
+        let result: Arc<Message> = Arc::new(
+            ToolResultMessage {
+                content: vec![Block::text("x".repeat(2005))],
+                ..Default::default()
+            }
+            .into(),
+        );
         let text = serialize(&[Arc::new(Message::user("go", Vec::new(), 0)), answer, result]);
         let expected = format!(
             "[User]: go\n\n[Assistant]: on it\n\n[Assistant tool calls]: read(path=\"a\", limit=2)\n\n[Tool result]: {}\n\n[... 5 more \

@@ -61,10 +61,16 @@ impl Inner {
         reason: CompactionReason,
         cancel: &CancellationToken,
     ) -> Result<SuppliedCompaction, SummaryError> {
-        let purpose = Purpose { source: SummarySource::Compaction, reason: Some(reason) };
+        let purpose = Purpose {
+            source: SummarySource::Compaction,
+            reason: Some(reason),
+        };
         let mut usage = None;
         let history = if preparation.messages_to_summarize.is_empty() && preparation.is_split_turn {
-            preparation.previous_summary.clone().unwrap_or_else(|| NO_HISTORY.to_owned())
+            preparation
+                .previous_summary
+                .clone()
+                .unwrap_or_else(|| NO_HISTORY.to_owned())
         } else {
             let prompt = history_prompt(preparation, instructions, hints);
             let answer = self.ask_summary(model, prompt, purpose, cancel).await?;
@@ -74,10 +80,14 @@ impl Inner {
         let mut summary = history;
         if preparation.is_split_turn {
             let conversation = serialize(&preparation.turn_prefix_messages);
-            let prompt = format!("<conversation>\n{conversation}\n</conversation>\n\n{PREFIX_SUMMARY}");
+            let prompt =
+                format!("<conversation>\n{conversation}\n</conversation>\n\n{PREFIX_SUMMARY}");
             let answer = self.ask_summary(model, prompt, purpose, cancel).await?;
             usage = add_usage(usage, answer.usage.clone());
-            summary = format!("{summary}\n\n---\n\n**Turn Context (split turn):**\n\n{}", text_of(&answer));
+            summary = format!(
+                "{summary}\n\n---\n\n**Turn Context (split turn):**\n\n{}",
+                text_of(&answer)
+            );
         }
         summary.push_str(&preparation.file_ops.text());
         Ok(SuppliedCompaction {
@@ -106,8 +116,9 @@ impl Inner {
             if cancel.is_cancelled() || answer.stop_reason == StopReason::Aborted {
                 return Err(SummaryError::Cancelled);
             }
-            let again =
-                settings.retry.enabled && attempt < settings.retry.max_retries && retry::is_retryable(&answer);
+            let again = settings.retry.enabled
+                && attempt < settings.retry.max_retries
+                && retry::is_retryable(&answer);
             if !again {
                 if attempt > 0 {
                     self.emit(AgentEvent::SummarizationRetryFinished {}).await;
@@ -130,12 +141,20 @@ impl Inner {
                     return Err(SummaryError::Cancelled);
                 }
             }
-            self.emit(AgentEvent::SummarizationRetryAttemptStart { source: purpose.source, reason: purpose.reason })
-                .await;
+            self.emit(AgentEvent::SummarizationRetryAttemptStart {
+                source: purpose.source,
+                reason: purpose.reason,
+            })
+            .await;
         }
     }
 
-    async fn request_summary(&self, model: &Arc<Model>, prompt: &str, cancel: &CancellationToken) -> AssistantMessage {
+    async fn request_summary(
+        &self,
+        model: &Arc<Model>,
+        prompt: &str,
+        cancel: &CancellationToken,
+    ) -> AssistantMessage {
         let failed = |text: String| AssistantMessage {
             stop_reason: StopReason::Error,
             error_message: Some(text),
@@ -145,7 +164,10 @@ impl Inner {
             return failed(format!("Provider \"{}\" is not available.", model.provider));
         };
         if !entry.provider.has_credentials(model) {
-            return failed(format!("No API key found for provider \"{}\".", model.provider));
+            return failed(format!(
+                "No API key found for provider \"{}\".",
+                model.provider
+            ));
         }
         let request = ModelRequest {
             model: model.clone(),
@@ -157,7 +179,9 @@ impl Inner {
             session_id: self.session.session_id(),
             observer: RequestObserver::new(self.hooks()),
         };
-        Source::open(entry.provider, request, cancel, self.idle_limit()).collect(model).await
+        Source::open(entry.provider, request, cancel, self.idle_limit())
+            .collect(model)
+            .await
     }
 }
 
@@ -166,10 +190,14 @@ fn history_prompt(
     instructions: Option<&str>,
     hints: &CompactingOutcome,
 ) -> String {
-    let mut prompt =
-        format!("<conversation>\n{}\n</conversation>\n\n", serialize(&preparation.messages_to_summarize));
+    let mut prompt = format!(
+        "<conversation>\n{}\n</conversation>\n\n",
+        serialize(&preparation.messages_to_summarize)
+    );
     if let Some(previous) = &preparation.previous_summary {
-        prompt.push_str(&format!("<previous-summary>\n{previous}\n</previous-summary>\n\n"));
+        prompt.push_str(&format!(
+            "<previous-summary>\n{previous}\n</previous-summary>\n\n"
+        ));
     }
     match &hints.prompt {
         Some(own) => prompt.push_str(own),
@@ -189,9 +217,16 @@ fn history_prompt(
 fn check(answer: AssistantMessage) -> Result<AssistantMessage, SummaryError> {
     let fail = |text: &str| Err(SummaryError::Failed(text.to_owned()));
     match answer.stop_reason {
-        StopReason::Error => fail(answer.error_message.as_deref().unwrap_or("the model failed without a reason")),
+        StopReason::Error => fail(
+            answer
+                .error_message
+                .as_deref()
+                .unwrap_or("the model failed without a reason"),
+        ),
         StopReason::Length => fail("the summary hit the output token limit"),
-        _ if answer.tool_calls().next().is_some() => fail("the model called a tool instead of writing a summary"),
+        _ if answer.tool_calls().next().is_some() => {
+            fail("the model called a tool instead of writing a summary")
+        }
         _ if text_of(&answer).trim().is_empty() => fail("the model wrote an empty summary"),
         _ => Ok(answer),
     }
@@ -202,7 +237,9 @@ pub(crate) fn text_of(answer: &AssistantMessage) -> String {
 }
 
 fn add_usage(sum: Option<Usage>, more: Usage) -> Option<Usage> {
-    let Some(mut sum) = sum else { return Some(more) };
+    let Some(mut sum) = sum else {
+        return Some(more);
+    };
     sum.input += more.input;
     sum.output += more.output;
     sum.cache_read += more.cache_read;

@@ -20,17 +20,28 @@ pub struct SkillError {
 pub fn expand(text: &str, config: &PromptConfig) -> Result<String, SkillError> {
     if let Some(call) = text.strip_prefix("/skill:") {
         let (name, arguments) = call.split_once(char::is_whitespace).unwrap_or((call, ""));
-        let Some(skill) = config.skills.iter().find(|skill| skill.name == name) else { return Ok(text.to_owned()) };
+        let Some(skill) = config.skills.iter().find(|skill| skill.name == name) else {
+            return Ok(text.to_owned());
+        };
         let content = std::fs::read_to_string(&skill.location).map_err(|source| SkillError {
             name: name.to_owned(),
             path: skill.location.clone(),
             source,
         })?;
-        return Ok(skill_block(name, &skill.location, &content, arguments.trim()));
+        return Ok(skill_block(
+            name,
+            &skill.location,
+            &content,
+            arguments.trim(),
+        ));
     }
     if let Some(call) = text.strip_prefix('/') {
         let (name, arguments) = call.split_once(char::is_whitespace).unwrap_or((call, ""));
-        if let Some(template) = config.templates.iter().find(|template| template.name == name) {
+        if let Some(template) = config
+            .templates
+            .iter()
+            .find(|template| template.name == name)
+        {
             return Ok(fill(template, arguments));
         }
     }
@@ -55,7 +66,12 @@ fn skill_block(name: &str, location: &Path, content: &str, arguments: &str) -> S
 /// The text behind a leading `---` block.
 pub fn without_front_matter(content: &str) -> &str {
     let content = content.trim_start_matches('\u{feff}');
-    let Some(rest) = content.strip_prefix("---\n").or_else(|| content.strip_prefix("---\r\n")) else { return content };
+    let Some(rest) = content
+        .strip_prefix("---\n")
+        .or_else(|| content.strip_prefix("---\r\n"))
+    else {
+        return content;
+    };
     let mut offset = 0;
     for line in rest.split_inclusive('\n') {
         offset += line.len();
@@ -164,11 +180,17 @@ fn placeholder(tail: &str, arguments: &[String]) -> Option<(String, usize)> {
 }
 
 fn nth(arguments: &[String], number: usize) -> String {
-    number.checked_sub(1).and_then(|index| arguments.get(index)).cloned().unwrap_or_default()
+    number
+        .checked_sub(1)
+        .and_then(|index| arguments.get(index))
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn braced(inner: &str, arguments: &[String]) -> Option<String> {
-    let (subject, option) = inner.split_once(':').map_or((inner, None), |(subject, option)| (subject, Some(option)));
+    let (subject, option) = inner
+        .split_once(':')
+        .map_or((inner, None), |(subject, option)| (subject, Some(option)));
     let all = matches!(subject, "@" | "ARGUMENTS");
     let value = if all {
         arguments.join(" ")
@@ -178,15 +200,26 @@ fn braced(inner: &str, arguments: &[String]) -> Option<String> {
     match option {
         None => Some(value),
         Some(option) => match option.strip_prefix('-') {
-            Some(default) => Some(if value.is_empty() { default.to_owned() } else { value }),
+            Some(default) => Some(if value.is_empty() {
+                default.to_owned()
+            } else {
+                value
+            }),
             None if all => {
-                let (from, length) = option.split_once(':').map_or((option, None), |(from, length)| (from, Some(length)));
+                let (from, length) = option
+                    .split_once(':')
+                    .map_or((option, None), |(from, length)| (from, Some(length)));
                 let from: usize = from.trim().parse().ok()?;
                 let length = match length {
                     Some(length) => length.trim().parse().ok()?,
                     None => usize::MAX,
                 };
-                let slice: Vec<_> = arguments.iter().skip(from.saturating_sub(1)).take(length).cloned().collect();
+                let slice: Vec<_> = arguments
+                    .iter()
+                    .skip(from.saturating_sub(1))
+                    .take(length)
+                    .cloned()
+                    .collect();
                 Some(slice.join(" "))
             }
             None => None,
@@ -205,7 +238,10 @@ mod tests {
 
     #[test]
     fn arguments_split_with_quotes_only_at_their_start() {
-        assert_eq!(split_arguments(r#"a "b c" d"e f" 'x\'y'"#), words(&["a", "b c", "d\"e", "f\"", "x'y"]));
+        assert_eq!(
+            split_arguments(r#"a "b c" d"e f" 'x\'y'"#),
+            words(&["a", "b c", "d\"e", "f\"", "x'y"])
+        );
         assert_eq!(split_arguments(r#""open a"#), words(&["\"open", "a"]));
         assert!(split_arguments("  ").is_empty());
     }
@@ -213,8 +249,14 @@ mod tests {
     #[test]
     fn placeholders_are_replaced_in_one_pass() {
         let arguments = words(&["one", "$2", "three"]);
-        assert_eq!(substitute("$1-$2-$9|$@", &arguments), "one-$2-|one $2 three");
-        assert_eq!(substitute("${4:-none} ${1:-x} ${@:2} ${@:1:1} $ARGUMENTS", &arguments), "none one $2 three one one $2 three");
+        assert_eq!(
+            substitute("$1-$2-$9|$@", &arguments),
+            "one-$2-|one $2 three"
+        );
+        assert_eq!(
+            substitute("${4:-none} ${1:-x} ${@:2} ${@:1:1} $ARGUMENTS", &arguments),
+            "none one $2 three one one $2 three"
+        );
         assert_eq!(substitute("cost $ 5 ${bad} $x", &[]), "cost $ 5 ${bad} $x");
     }
 
@@ -224,7 +266,11 @@ mod tests {
         let location = dir.path().join("SKILL.md");
         std::fs::write(&location, "---\nname: s\n---\n\nDo it.\n").unwrap();
         let config = PromptConfig {
-            skills: vec![SkillSummary { name: "s".into(), description: String::new(), location: location.clone() }],
+            skills: vec![SkillSummary {
+                name: "s".into(),
+                description: String::new(),
+                location: location.clone(),
+            }],
             ..PromptConfig::default()
         };
         let text = expand("/skill:s now  please", &config).unwrap();

@@ -15,7 +15,11 @@ own work, and ask when a decision is the user's to make.";
 const TOOLS_CLOSING: &str = "The project may add tools of its own beside these.";
 
 /// Every section with a text, in order.
-pub fn build_sections(config: &PromptConfig, tools: &[Arc<dyn Tool>], cwd: &Path) -> IndexMap<String, String> {
+pub fn build_sections(
+    config: &PromptConfig,
+    tools: &[Arc<dyn Tool>],
+    cwd: &Path,
+) -> IndexMap<String, String> {
     let mut sections = IndexMap::new();
     let mut add = |name: &str, text: String| {
         if !text.is_empty() {
@@ -46,7 +50,9 @@ pub fn build_sections(config: &PromptConfig, tools: &[Arc<dyn Tool>], cwd: &Path
 /// `^[a-z][a-z0-9_-]*$`, and not the preamble.
 fn is_section_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
         && name != "preamble"
 }
 
@@ -54,9 +60,17 @@ fn tools_section(tools: &[Arc<dyn Tool>]) -> String {
     let lines: Vec<String> = tools
         .iter()
         .map(|tool| tool.spec())
-        .filter_map(|spec| spec.prompt_snippet.as_ref().map(|snippet| format!("- {}: {}", spec.name, snippet.trim())))
+        .filter_map(|spec| {
+            spec.prompt_snippet
+                .as_ref()
+                .map(|snippet| format!("- {}: {}", spec.name, snippet.trim()))
+        })
         .collect();
-    let list = if lines.is_empty() { "(none)".to_owned() } else { lines.join("\n") };
+    let list = if lines.is_empty() {
+        "(none)".to_owned()
+    } else {
+        lines.join("\n")
+    };
     format!("{list}\n\n{TOOLS_CLOSING}")
 }
 
@@ -69,14 +83,23 @@ fn rules_section(config: &PromptConfig, tools: &[Arc<dyn Tool>]) -> String {
         rules.push("Look for files with grep, find and ls rather than through bash; they respect ignore files".into());
     }
     for tool in tools {
-        rules.extend(tool.spec().prompt_guidelines.iter().map(|line| line.trim().to_owned()));
+        rules.extend(
+            tool.spec()
+                .prompt_guidelines
+                .iter()
+                .map(|line| line.trim().to_owned()),
+        );
     }
     rules.extend(config.guidelines.iter().map(|line| line.trim().to_owned()));
     rules.push("Keep answers short".into());
     rules.push("Name files by their paths when you talk about them".into());
     let mut seen = HashSet::new();
     rules.retain(|rule| !rule.is_empty() && seen.insert(rule.clone()));
-    rules.iter().map(|rule| format!("- {rule}")).collect::<Vec<_>>().join("\n")
+    rules
+        .iter()
+        .map(|rule| format!("- {rule}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn project_context(config: &PromptConfig) -> String {
@@ -95,7 +118,9 @@ fn project_context(config: &PromptConfig) -> String {
 }
 
 fn skills_section(config: &PromptConfig, tools: &[Arc<dyn Tool>]) -> String {
-    let readable = tools.iter().any(|tool| matches!(tool.spec().name.as_str(), "read" | "bash"));
+    let readable = tools
+        .iter()
+        .any(|tool| matches!(tool.spec().name.as_str(), "read" | "bash"));
     if config.skills.is_empty() || !readable {
         return String::new();
     }
@@ -116,5 +141,9 @@ on such a task. Paths in it are relative to its directory.\n\n<available_skills>
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&apos;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&apos;")
 }

@@ -31,7 +31,8 @@ impl PromptState {
         self.known = true;
         // A file of another version may hold plain text; it then stands for the preamble.
         if !message.content.is_empty() {
-            self.sections.insert("preamble".to_owned(), message.content.clone());
+            self.sections
+                .insert("preamble".to_owned(), message.content.clone());
         }
         for (name, text) in message.sections.iter().flatten() {
             match text {
@@ -59,16 +60,28 @@ impl PromptState {
                 sections.insert(name.clone(), Some(text.clone()));
             }
         }
-        for name in self.sections.keys().filter(|name| !wanted.sections.contains_key(*name)) {
+        for name in self
+            .sections
+            .keys()
+            .filter(|name| !wanted.sections.contains_key(*name))
+        {
             sections.insert(name.clone(), None);
         }
-        let same = |tool: &ToolDeclaration, other: &PromptState| other.tools.get(&tool.name) == Some(tool);
-        let added: Vec<ToolDeclaration> = wanted.tools.values().filter(|tool| !same(tool, self)).cloned().collect();
+        let same =
+            |tool: &ToolDeclaration, other: &PromptState| other.tools.get(&tool.name) == Some(tool);
+        let added: Vec<ToolDeclaration> = wanted
+            .tools
+            .values()
+            .filter(|tool| !same(tool, self))
+            .cloned()
+            .collect();
         let removed: Vec<ToolName> = self
             .tools
             .values()
             .filter(|tool| !same(tool, wanted))
-            .map(|tool| ToolName { name: tool.name.clone() })
+            .map(|tool| ToolName {
+                name: tool.name.clone(),
+            })
             .collect();
         if sections.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
@@ -103,7 +116,11 @@ pub fn render(sections: &IndexMap<String, String>) -> String {
         .iter()
         .filter(|(_, text)| !text.is_empty())
         .map(|(name, text)| {
-            if name == "preamble" { text.clone() } else { format!("<{name}>\n{text}\n</{name}>") }
+            if name == "preamble" {
+                text.clone()
+            } else {
+                format!("<{name}>\n{text}\n</{name}>")
+            }
         })
         .collect::<Vec<_>>()
         .join("\n\n")
@@ -115,7 +132,10 @@ mod tests {
 
     fn state(sections: &[(&str, &str)], tools: &[(&str, &str)]) -> PromptState {
         PromptState {
-            sections: sections.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+            sections: sections
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
             tools: tools
                 .iter()
                 .map(|(name, description)| {
@@ -133,12 +153,21 @@ mod tests {
 
     #[test]
     fn replaying_a_patch_gives_the_wanted_state() {
-        let old = state(&[("preamble", "p"), ("cwd", "/a")], &[("read", "1"), ("bash", "1")]);
-        let new = state(&[("preamble", "p"), ("skills", "s")], &[("read", "2"), ("grep", "1")]);
+        let old = state(
+            &[("preamble", "p"), ("cwd", "/a")],
+            &[("read", "1"), ("bash", "1")],
+        );
+        let new = state(
+            &[("preamble", "p"), ("skills", "s")],
+            &[("read", "2"), ("grep", "1")],
+        );
         let first: Arc<Message> = Arc::new(old.as_message(1).unwrap().into());
         let patch = old.patch_to(&new, 2).unwrap();
         assert_eq!(patch.sections.as_ref().unwrap().get("cwd"), Some(&None));
-        assert!(!patch.sections.as_ref().unwrap().contains_key("preamble"), "unchanged sections are left out");
+        assert!(
+            !patch.sections.as_ref().unwrap().contains_key("preamble"),
+            "unchanged sections are left out"
+        );
         let second: Arc<Message> = Arc::new(patch.into());
         assert_eq!(PromptState::replay([&first]), old);
         assert_eq!(PromptState::replay([&first, &second]), new);
@@ -152,6 +181,9 @@ mod tests {
 
     #[test]
     fn only_the_preamble_is_bare() {
-        assert_eq!(state(&[("preamble", "p"), ("cwd", "/a")], &[]).text(), "p\n\n<cwd>\n/a\n</cwd>");
+        assert_eq!(
+            state(&[("preamble", "p"), ("cwd", "/a")], &[]).text(),
+            "p\n\n<cwd>\n/a\n</cwd>"
+        );
     }
 }

@@ -92,7 +92,9 @@ impl RequestObserver {
 
     /// Whether calling the method for `event` could have an effect.
     pub fn wants(&self, event: HookEvent) -> bool {
-        self.hooks.as_ref().is_some_and(|hooks| hooks.subscribed(event))
+        self.hooks
+            .as_ref()
+            .is_some_and(|hooks| hooks.subscribed(event))
     }
 
     fn listening(&self, event: HookEvent) -> Option<&Arc<dyn ExtensionHooks>> {
@@ -118,7 +120,9 @@ impl RequestObserver {
     /// `after_provider_response`: HTTP status and response headers.
     pub async fn response(&self, status: u16, headers: Value) {
         if let Some(hooks) = self.listening(HookEvent::AfterProviderResponse) {
-            hooks.notify(Notification::AfterProviderResponse { status, headers }).await;
+            hooks
+                .notify(Notification::AfterProviderResponse { status, headers })
+                .await;
         }
     }
 
@@ -168,11 +172,18 @@ pub enum AssistantEvent {
         thinking_signature: Option<String>,
     },
     #[serde(rename = "toolcall_start")]
-    ToolCallStart { content_index: usize, id: String, tool_name: String },
+    ToolCallStart {
+        content_index: usize,
+        id: String,
+        tool_name: String,
+    },
     #[serde(rename = "toolcall_delta")]
     ToolCallDelta { content_index: usize, delta: String },
     #[serde(rename = "toolcall_end")]
-    ToolCallEnd { content_index: usize, tool_call: ToolCallBlock },
+    ToolCallEnd {
+        content_index: usize,
+        tool_call: ToolCallBlock,
+    },
     /// The running usage changed.
     #[serde(rename = "usage")]
     Usage { usage: Usage },
@@ -190,16 +201,25 @@ impl AssistantEvent {
     /// # Errors
     /// The value is no known event; the text names its type.
     pub fn from_wire(mut value: Value) -> Result<Vec<AssistantEvent>, ProviderError> {
-        let name = value.get("type").and_then(Value::as_str).unwrap_or("(none)").to_owned();
+        let name = value
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or("(none)")
+            .to_owned();
         let mut events = Vec::with_capacity(1);
         if name != "usage"
-            && let Some(usage) = value.as_object_mut().and_then(|map| map.shift_remove("usage"))
+            && let Some(usage) = value
+                .as_object_mut()
+                .and_then(|map| map.shift_remove("usage"))
             && let Ok(usage) = serde_json::from_value(usage)
         {
             events.push(AssistantEvent::Usage { usage });
         }
-        let event = serde_json::from_value(value)
-            .map_err(|error| ProviderError(format!("Provider sent an invalid \"{name}\" event: {error}")))?;
+        let event = serde_json::from_value(value).map_err(|error| {
+            ProviderError(format!(
+                "Provider sent an invalid \"{name}\" event: {error}"
+            ))
+        })?;
         events.push(event);
         Ok(events)
     }

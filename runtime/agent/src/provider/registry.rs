@@ -33,7 +33,13 @@ impl ProviderRegistry {
 
     /// Registers `name` for `owner`, replacing that owner's earlier registration of the name and hiding everyone
     /// else's. The models get the provider's name.
-    pub fn register(&self, owner: &str, name: &str, provider: Arc<dyn ModelProvider>, models: Vec<Model>) {
+    pub fn register(
+        &self,
+        owner: &str,
+        name: &str,
+        provider: Arc<dyn ModelProvider>,
+        models: Vec<Model>,
+    ) {
         let models = models
             .into_iter()
             .map(|mut model| {
@@ -44,7 +50,10 @@ impl ProviderRegistry {
         let mut state = self.0.write();
         let stack = state.entry(name.to_owned()).or_default();
         stack.retain(|registered| registered.owner != owner);
-        stack.push(Registered { owner: owner.to_owned(), entry: ProviderEntry { provider, models } });
+        stack.push(Registered {
+            owner: owner.to_owned(),
+            entry: ProviderEntry { provider, models },
+        });
     }
 
     /// Removes an owner's registration of `name`.
@@ -69,7 +78,11 @@ impl ProviderRegistry {
 
     /// The effective registration of a provider.
     pub fn get(&self, name: &str) -> Option<ProviderEntry> {
-        self.0.read().get(name).and_then(|stack| stack.last()).map(|registered| registered.entry.clone())
+        self.0
+            .read()
+            .get(name)
+            .and_then(|stack| stack.last())
+            .map(|registered| registered.entry.clone())
     }
 
     /// Names of all providers, in order of first registration.
@@ -89,14 +102,22 @@ impl ProviderRegistry {
 
     /// Models whose provider could be asked now.
     pub fn available_models(&self) -> Vec<Arc<Model>> {
-        self.models().into_iter().filter(|model| self.has_credentials(model)).collect()
+        self.models()
+            .into_iter()
+            .filter(|model| self.has_credentials(model))
+            .collect()
     }
 
     pub fn find(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
-        self.get(provider)?.models.iter().find(|model| model.id == id).cloned()
+        self.get(provider)?
+            .models
+            .iter()
+            .find(|model| model.id == id)
+            .cloned()
     }
 
     pub fn has_credentials(&self, model: &Model) -> bool {
-        self.get(&model.provider).is_some_and(|entry| entry.provider.has_credentials(model))
+        self.get(&model.provider)
+            .is_some_and(|entry| entry.provider.has_credentials(model))
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use pier_protocol::event::{AssistantMessageEvent, PartialMessage, ToolCallSnapshot};
-use pier_protocol::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCallBlock};
+use pier_protocol::message::{
+    AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCallBlock,
+};
 
 use super::AssistantEvent;
 
@@ -21,6 +23,7 @@ fn fault(text: impl Into<String>) -> StreamFault {
 
 /// What one event means for the session.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a step is consumed where it is made")]
 pub enum Step {
     /// The answer began.
     Started,
@@ -97,7 +100,9 @@ impl Assembler {
                 self.partial.update(|message| message.usage = usage);
                 Ok(Step::Quiet)
             }
-            AssistantEvent::Done { message } => self.done(message).map(|message| Step::Finished(Box::new(message))),
+            AssistantEvent::Done { message } => self
+                .done(message)
+                .map(|message| Step::Finished(Box::new(message))),
             AssistantEvent::Error { error } => {
                 self.finished = true;
                 Ok(Step::Finished(Box::new(self.failed(error))))
@@ -128,58 +133,120 @@ impl Assembler {
                 Out::TextStart { content_index }
             }
             AssistantEvent::ThinkingStart { content_index } => {
-                self.begin(content_index, Kind::Thinking, Block::Thinking(ThinkingBlock::default()))?;
+                self.begin(
+                    content_index,
+                    Kind::Thinking,
+                    Block::Thinking(ThinkingBlock::default()),
+                )?;
                 Out::ThinkingStart { content_index }
             }
-            AssistantEvent::ToolCallStart { content_index, id, tool_name } => {
-                let call = ToolCallBlock { id: id.clone(), name: tool_name.clone(), ..ToolCallBlock::default() };
+            AssistantEvent::ToolCallStart {
+                content_index,
+                id,
+                tool_name,
+            } => {
+                let call = ToolCallBlock {
+                    id: id.clone(),
+                    name: tool_name.clone(),
+                    ..ToolCallBlock::default()
+                };
                 self.begin(content_index, Kind::ToolCall, Block::ToolCall(call))?;
-                Out::ToolCallStart { content_index, id, tool_name }
+                Out::ToolCallStart {
+                    content_index,
+                    id,
+                    tool_name,
+                }
             }
-            AssistantEvent::TextDelta { content_index, delta } => {
+            AssistantEvent::TextDelta {
+                content_index,
+                delta,
+            } => {
                 self.expect_open(content_index, Kind::Text)?;
                 self.change(content_index, |block| {
                     if let Block::Text(block) = block {
                         block.text.push_str(&delta);
                     }
                 });
-                Out::TextDelta { content_index, delta }
+                Out::TextDelta {
+                    content_index,
+                    delta,
+                }
             }
-            AssistantEvent::ThinkingDelta { content_index, delta } => {
+            AssistantEvent::ThinkingDelta {
+                content_index,
+                delta,
+            } => {
                 self.expect_open(content_index, Kind::Thinking)?;
                 self.change(content_index, |block| {
                     if let Block::Thinking(block) = block {
                         block.thinking.push_str(&delta);
                     }
                 });
-                Out::ThinkingDelta { content_index, delta }
+                Out::ThinkingDelta {
+                    content_index,
+                    delta,
+                }
             }
-            AssistantEvent::ToolCallDelta { content_index, delta } => {
+            AssistantEvent::ToolCallDelta {
+                content_index,
+                delta,
+            } => {
                 self.expect_open(content_index, Kind::ToolCall)?;
-                Out::ToolCallDelta { content_index, delta }
+                Out::ToolCallDelta {
+                    content_index,
+                    delta,
+                }
             }
-            AssistantEvent::TextEnd { content_index, content, text_signature } => {
+            AssistantEvent::TextEnd {
+                content_index,
+                content,
+                text_signature,
+            } => {
                 self.close(content_index, Kind::Text)?;
                 let text = content.clone();
                 self.change(content_index, |block| {
-                    *block = Block::Text(TextBlock { text, text_signature, ..TextBlock::default() });
+                    *block = Block::Text(TextBlock {
+                        text,
+                        text_signature,
+                        ..TextBlock::default()
+                    });
                 });
-                Out::TextEnd { content_index, content }
+                Out::TextEnd {
+                    content_index,
+                    content,
+                }
             }
-            AssistantEvent::ThinkingEnd { content_index, content, thinking_signature } => {
+            AssistantEvent::ThinkingEnd {
+                content_index,
+                content,
+                thinking_signature,
+            } => {
                 self.close(content_index, Kind::Thinking)?;
                 let thinking = content.clone();
                 self.change(content_index, |block| {
-                    *block = Block::Thinking(ThinkingBlock { thinking, thinking_signature, ..ThinkingBlock::default() });
+                    *block = Block::Thinking(ThinkingBlock {
+                        thinking,
+                        thinking_signature,
+                        ..ThinkingBlock::default()
+                    });
                 });
-                Out::ThinkingEnd { content_index, content }
+                Out::ThinkingEnd {
+                    content_index,
+                    content,
+                }
             }
-            AssistantEvent::ToolCallEnd { content_index, tool_call } => {
+            AssistantEvent::ToolCallEnd {
+                content_index,
+                tool_call,
+            } => {
                 self.close(content_index, Kind::ToolCall)?;
                 self.same_call(content_index, &tool_call)?;
                 let call = tool_call.clone();
                 self.change(content_index, |block| *block = Block::ToolCall(call));
-                Out::ToolCallEnd { content_index, tool_call: ToolCallSnapshot(tool_call) }
+                Out::ToolCallEnd {
+                    content_index,
+                    tool_call: ToolCallSnapshot(tool_call),
+                }
             }
             AssistantEvent::Start {}
             | AssistantEvent::Usage { .. }
@@ -190,7 +257,10 @@ impl Assembler {
 
     fn begin(&mut self, index: usize, kind: Kind, block: Block) -> Result<(), StreamFault> {
         if index != self.blocks {
-            return Err(fault(format!("block {index} began where block {} was expected", self.blocks)));
+            return Err(fault(format!(
+                "block {index} began where block {} was expected",
+                self.blocks
+            )));
         }
         self.blocks += 1;
         self.open.insert(index, kind);
@@ -201,7 +271,11 @@ impl Assembler {
     fn expect_open(&self, index: usize, kind: Kind) -> Result<(), StreamFault> {
         match self.open.get(&index) {
             Some(open) if *open == kind => Ok(()),
-            Some(open) => Err(fault(format!("block {index} is a {} and got a {} event", open.name(), kind.name()))),
+            Some(open) => Err(fault(format!(
+                "block {index} is a {} and got a {} event",
+                open.name(),
+                kind.name()
+            ))),
             None => Err(fault(format!("block {index} is not open"))),
         }
     }
@@ -222,34 +296,60 @@ impl Assembler {
 
     /// A tool call keeps the id and name it was announced with. A provider that learns them late announces them empty.
     fn same_call(&self, index: usize, call: &ToolCallBlock) -> Result<(), StreamFault> {
-        self.partial.with(|message| match message.content.get(index) {
-            Some(Block::ToolCall(known)) if !known.id.is_empty() && known.id != call.id => {
-                Err(fault(format!("tool call {index} changed its id from \"{}\" to \"{}\"", known.id, call.id)))
-            }
-            Some(Block::ToolCall(known)) if !known.name.is_empty() && known.name != call.name => Err(fault(format!(
-                "tool call \"{}\" changed its name from \"{}\" to \"{}\"",
-                call.id, known.name, call.name
-            ))),
-            Some(Block::ToolCall(_)) => Ok(()),
-            _ => Err(fault(format!("block {index} is not a tool call"))),
-        })
+        self.partial
+            .with(|message| match message.content.get(index) {
+                Some(Block::ToolCall(known)) if !known.id.is_empty() && known.id != call.id => {
+                    Err(fault(format!(
+                        "tool call {index} changed its id from \"{}\" to \"{}\"",
+                        known.id, call.id
+                    )))
+                }
+                Some(Block::ToolCall(known))
+                    if !known.name.is_empty() && known.name != call.name =>
+                {
+                    Err(fault(format!(
+                        "tool call \"{}\" changed its name from \"{}\" to \"{}\"",
+                        call.id, known.name, call.name
+                    )))
+                }
+                Some(Block::ToolCall(_)) => Ok(()),
+                _ => Err(fault(format!("block {index} is not a tool call"))),
+            })
     }
 
     fn done(&mut self, mut message: AssistantMessage) -> Result<AssistantMessage, StreamFault> {
-        if let Some(index) = self.open.iter().find(|(_, kind)| **kind == Kind::ToolCall).map(|(index, _)| *index) {
+        if let Some(index) = self
+            .open
+            .iter()
+            .find(|(_, kind)| **kind == Kind::ToolCall)
+            .map(|(index, _)| *index)
+        {
             return Err(fault(format!("it ended inside tool call {index}")));
         }
-        if matches!(message.stop_reason, StopReason::Pending | StopReason::Error | StopReason::Aborted) {
-            return Err(fault(format!("it ended as done with stop reason \"{}\"", message.stop_reason.as_str())));
+        if matches!(
+            message.stop_reason,
+            StopReason::Pending | StopReason::Error | StopReason::Aborted
+        ) {
+            return Err(fault(format!(
+                "it ended as done with stop reason \"{}\"",
+                message.stop_reason.as_str()
+            )));
         }
-        let announced: Vec<(String, String)> = self
-            .partial
-            .with(|partial| partial.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect());
-        let calls: Vec<(String, String)> =
-            message.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect();
+        let announced: Vec<(String, String)> = self.partial.with(|partial| {
+            partial
+                .tool_calls()
+                .map(|call| (call.id.clone(), call.name.clone()))
+                .collect()
+        });
+        let calls: Vec<(String, String)> = message
+            .tool_calls()
+            .map(|call| (call.id.clone(), call.name.clone()))
+            .collect();
         // A provider that does not stream at all announces nothing.
         if self.blocks > 0 && announced != calls {
-            return Err(fault("the final message has other tool calls than were streamed"));
+            return Err(fault(
+                "the final message has other tool calls than were streamed",
+            ));
         }
         let mut seen = HashSet::new();
         for (id, name) in &calls {
@@ -300,20 +400,36 @@ mod tests {
     use super::*;
 
     fn assembler() -> Assembler {
-        Assembler::new(AssistantMessage { provider: "p".into(), timestamp: 7, ..AssistantMessage::default() })
+        Assembler::new(AssistantMessage {
+            provider: "p".into(),
+            timestamp: 7,
+            ..AssistantMessage::default()
+        })
     }
 
     fn call(id: &str) -> ToolCallBlock {
-        ToolCallBlock { id: id.into(), name: "t".into(), ..ToolCallBlock::default() }
+        ToolCallBlock {
+            id: id.into(),
+            name: "t".into(),
+            ..ToolCallBlock::default()
+        }
     }
 
     fn tool_start(id: &str) -> AssistantEvent {
-        AssistantEvent::ToolCallStart { content_index: 0, id: id.into(), tool_name: "t".into() }
+        AssistantEvent::ToolCallStart {
+            content_index: 0,
+            id: id.into(),
+            tool_name: "t".into(),
+        }
     }
 
     fn done(blocks: Vec<Block>) -> AssistantEvent {
         AssistantEvent::Done {
-            message: AssistantMessage { content: blocks, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() },
+            message: AssistantMessage {
+                content: blocks,
+                stop_reason: StopReason::ToolUse,
+                ..AssistantMessage::default()
+            },
         }
     }
 
@@ -330,13 +446,21 @@ mod tests {
         let mut assembler = feed(vec![
             AssistantEvent::Start {},
             AssistantEvent::TextStart { content_index: 0 },
-            AssistantEvent::TextDelta { content_index: 0, delta: "he".into() },
-            AssistantEvent::TextDelta { content_index: 0, delta: "y".into() },
+            AssistantEvent::TextDelta {
+                content_index: 0,
+                delta: "he".into(),
+            },
+            AssistantEvent::TextDelta {
+                content_index: 0,
+                delta: "y".into(),
+            },
         ])
         .unwrap();
         assert_eq!(assembler.partial().snapshot().content, [Block::text("hey")]);
         let step = assembler.accept(done(vec![Block::text("hey")])).unwrap();
-        let Step::Finished(message) = step else { panic!("{step:?}") };
+        let Step::Finished(message) = step else {
+            panic!("{step:?}")
+        };
         assert_eq!((message.provider.as_str(), message.timestamp), ("p", 7));
         assert!(assembler.ended().is_none());
     }
@@ -344,23 +468,44 @@ mod tests {
     #[test]
     fn a_stream_without_a_final_event_is_a_fault() {
         let assembler = feed(vec![AssistantEvent::Start {}]).unwrap();
-        assert!(assembler.ended().unwrap().to_string().contains("without a final event"));
+        assert!(
+            assembler
+                .ended()
+                .unwrap()
+                .to_string()
+                .contains("without a final event")
+        );
     }
 
     #[test]
     fn tool_calls_must_stay_what_was_announced() {
-        let end = |id: &str| AssistantEvent::ToolCallEnd { content_index: 0, tool_call: call(id) };
+        let end = |id: &str| AssistantEvent::ToolCallEnd {
+            content_index: 0,
+            tool_call: call(id),
+        };
         let cases = [
             vec![AssistantEvent::Start {}, tool_start("a"), end("b")],
-            vec![AssistantEvent::Start {}, tool_start("a"), end("a"), done(vec![Block::ToolCall(call("b"))])],
-            vec![AssistantEvent::Start {}, tool_start("a"), done(vec![Block::ToolCall(call("a"))])],
+            vec![
+                AssistantEvent::Start {},
+                tool_start("a"),
+                end("a"),
+                done(vec![Block::ToolCall(call("b"))]),
+            ],
+            vec![
+                AssistantEvent::Start {},
+                tool_start("a"),
+                done(vec![Block::ToolCall(call("a"))]),
+            ],
             vec![
                 AssistantEvent::Start {},
                 tool_start("a"),
                 end("a"),
                 done(vec![Block::ToolCall(call("a")), Block::ToolCall(call("c"))]),
             ],
-            vec![AssistantEvent::Start {}, done(vec![Block::ToolCall(call("a")), Block::ToolCall(call("a"))])],
+            vec![
+                AssistantEvent::Start {},
+                done(vec![Block::ToolCall(call("a")), Block::ToolCall(call("a"))]),
+            ],
         ];
         for (number, events) in cases.into_iter().enumerate() {
             assert!(feed(events).is_err(), "case {number}");
@@ -370,8 +515,13 @@ mod tests {
 
     #[test]
     fn events_out_of_place_are_faults() {
-        let text = |index| AssistantEvent::TextStart { content_index: index };
-        let delta = |index| AssistantEvent::TextDelta { content_index: index, delta: "x".into() };
+        let text = |index| AssistantEvent::TextStart {
+            content_index: index,
+        };
+        let delta = |index| AssistantEvent::TextDelta {
+            content_index: index,
+            delta: "x".into(),
+        };
         for events in [
             vec![text(0)],
             vec![AssistantEvent::Start {}, AssistantEvent::Start {}],

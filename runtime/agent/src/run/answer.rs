@@ -33,7 +33,10 @@ const ABORTED_TEXT: &str = "This operation was aborted";
 
 impl Inner {
     /// Sends the request for the next answer, announces the stream, stores the answer.
-    pub(crate) async fn answer(self: &Arc<Self>, run: &Run) -> Result<(Arc<Message>, EntryRef), StorageError> {
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        run: &Run,
+    ) -> Result<(Arc<Message>, EntryRef), StorageError> {
         let began = Instant::now();
         let level = self.thinking_level();
         let Some(model) = self.model() else {
@@ -43,22 +46,31 @@ impl Inner {
         let cancel = run.active.cancel.clone();
         let request = self.request(&model).await;
         if cancel.is_cancelled() {
-            return self.announce_answer(failure(&model, StopReason::Aborted, ABORTED_TEXT), began).await;
+            return self
+                .announce_answer(failure(&model, StopReason::Aborted, ABORTED_TEXT), began)
+                .await;
         }
         let Some(entry) = self.providers.get(&model.provider) else {
             let text = format!("Provider \"{}\" is not available.", model.provider);
-            return self.announce_answer(failure(&model, StopReason::Error, text), began).await;
+            return self
+                .announce_answer(failure(&model, StopReason::Error, text), began)
+                .await;
         };
         if !entry.provider.has_credentials(&model) {
             let text = format!("No API key found for provider \"{}\".", model.provider);
-            return self.announce_answer(failure(&model, StopReason::Error, text), began).await;
+            return self
+                .announce_answer(failure(&model, StopReason::Error, text), began)
+                .await;
         }
         let (mut answer, started) = self.stream(entry.provider, request, cancel).await;
         self.complete(&mut answer, began, level.as_str());
         let message = Arc::new(Message::Assistant(answer));
         if !started {
             // Nothing was streamed, so both events carry the final message.
-            self.emit(AgentEvent::MessageStart { message: message.clone() }).await;
+            self.emit(AgentEvent::MessageStart {
+                message: message.clone(),
+            })
+            .await;
         }
         self.finish_message(message).await
     }
@@ -134,15 +146,28 @@ impl Inner {
                             None => String::new(),
                         },
                     };
-                    let reason = if cancel.is_cancelled() { StopReason::Aborted } else { StopReason::Error };
+                    let reason = if cancel.is_cancelled() {
+                        StopReason::Aborted
+                    } else {
+                        StopReason::Error
+                    };
                     return (assembler.fail(reason, text), assembler.has_started());
                 }
                 Err(Stalled::Aborted) => {
-                    return (assembler.fail(StopReason::Aborted, "Request was aborted"), assembler.has_started());
+                    return (
+                        assembler.fail(StopReason::Aborted, "Request was aborted"),
+                        assembler.has_started(),
+                    );
                 }
                 Err(Stalled::Idle(limit)) => {
-                    let text = format!("The provider sent nothing for {} s: timed out", limit.as_secs());
-                    return (assembler.fail(StopReason::Error, text), assembler.has_started());
+                    let text = format!(
+                        "The provider sent nothing for {} s: timed out",
+                        limit.as_secs()
+                    );
+                    return (
+                        assembler.fail(StopReason::Error, text),
+                        assembler.has_started(),
+                    );
                 }
             };
             match assembler.accept(event) {
@@ -171,7 +196,10 @@ impl Inner {
                     return (message, assembler.has_started());
                 }
                 Err(fault) => {
-                    return (assembler.fail(StopReason::Error, fault.to_string()), assembler.has_started());
+                    return (
+                        assembler.fail(StopReason::Error, fault.to_string()),
+                        assembler.has_started(),
+                    );
                 }
             }
         }
@@ -200,7 +228,11 @@ fn skeleton(model: &Model) -> AssistantMessage {
 }
 
 fn failure(model: &Model, stop_reason: StopReason, text: impl Into<String>) -> AssistantMessage {
-    AssistantMessage { stop_reason, error_message: Some(text.into()), ..skeleton(model) }
+    AssistantMessage {
+        stop_reason,
+        error_message: Some(text.into()),
+        ..skeleton(model)
+    }
 }
 
 /// Why nothing comes any more.
@@ -234,13 +266,20 @@ impl Source {
                 Err(_) => Some("The provider failed internally".to_owned()),
             }
         });
-        Source { events, task, cancel: cancel.clone(), idle_limit }
+        Source {
+            events,
+            task,
+            cancel: cancel.clone(),
+            idle_limit,
+        }
     }
 
     /// The next event; `None` at the end of the stream.
     async fn next(&mut self) -> Result<Option<AssistantEvent>, Stalled> {
         if self.cancel.is_cancelled() {
-            return tokio::time::timeout(ABORT_GRACE, self.events.recv()).await.map_err(|_| Stalled::Aborted);
+            return tokio::time::timeout(ABORT_GRACE, self.events.recv())
+                .await
+                .map_err(|_| Stalled::Aborted);
         }
         tokio::select! {
             biased;
@@ -263,7 +302,10 @@ impl Source {
 
     /// After the final event: whether another one comes. Waits for the provider to end, within limits.
     async fn extra_event(&mut self) -> bool {
-        matches!(tokio::time::timeout(END_GRACE, self.events.recv()).await, Ok(Some(_)))
+        matches!(
+            tokio::time::timeout(END_GRACE, self.events.recv()).await,
+            Ok(Some(_))
+        )
     }
 
     /// Reads a stream without announcing anything, for summaries.
@@ -277,12 +319,20 @@ impl Source {
                     Err(fault) => return assembler.fail(StopReason::Error, fault.to_string()),
                 },
                 Ok(None) => {
-                    let text = self.outcome().await.or_else(|| assembler.ended().map(|fault| fault.to_string()));
+                    let text = self
+                        .outcome()
+                        .await
+                        .or_else(|| assembler.ended().map(|fault| fault.to_string()));
                     return assembler.fail(StopReason::Error, text.unwrap_or_default());
                 }
-                Err(Stalled::Aborted) => return assembler.fail(StopReason::Aborted, "Request was aborted"),
+                Err(Stalled::Aborted) => {
+                    return assembler.fail(StopReason::Aborted, "Request was aborted");
+                }
                 Err(Stalled::Idle(limit)) => {
-                    let text = format!("The provider sent nothing for {} s: timed out", limit.as_secs());
+                    let text = format!(
+                        "The provider sent nothing for {} s: timed out",
+                        limit.as_secs()
+                    );
                     return assembler.fail(StopReason::Error, text);
                 }
             }
@@ -297,16 +347,32 @@ impl Drop for Source {
 }
 
 /// Hides system messages from the handlers and puts them back where they were: before the message they preceded.
-async fn with_context_hook(hooks: &dyn ExtensionHooks, messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-    let visible: Vec<Arc<Message>> = messages.iter().filter(|message| !message.is_system()).cloned().collect();
-    let Some(changed) = hooks.context(&visible).await else { return messages };
-    let changed: Vec<Arc<Message>> = changed.into_iter().filter(|message| !message.is_system()).collect();
+async fn with_context_hook(
+    hooks: &dyn ExtensionHooks,
+    messages: Vec<Arc<Message>>,
+) -> Vec<Arc<Message>> {
+    let visible: Vec<Arc<Message>> = messages
+        .iter()
+        .filter(|message| !message.is_system())
+        .cloned()
+        .collect();
+    let Some(changed) = hooks.context(&visible).await else {
+        return messages;
+    };
+    let changed: Vec<Arc<Message>> = changed
+        .into_iter()
+        .filter(|message| !message.is_system())
+        .collect();
     // For each system message: how many visible messages came before it, and which one came next.
     let mut anchors: Vec<(usize, Option<Arc<Message>>, Arc<Message>)> = Vec::new();
     let mut before = 0;
     for (at, message) in messages.iter().enumerate() {
         if message.is_system() {
-            let next = messages.iter().skip(at + 1).find(|next| !next.is_system()).cloned();
+            let next = messages
+                .iter()
+                .skip(at + 1)
+                .find(|next| !next.is_system())
+                .cloned();
             anchors.push((before, next, message.clone()));
         } else {
             before += 1;
@@ -359,16 +425,29 @@ mod tests {
     }
 
     fn system(text: &str) -> Arc<Message> {
-        Arc::new(Message::System(SystemMessage { content: text.into(), ..SystemMessage::default() }))
+        Arc::new(Message::System(SystemMessage {
+            content: text.into(),
+            ..SystemMessage::default()
+        }))
     }
 
     #[tokio::test]
     async fn system_messages_return_to_their_places() {
         let (a, b, c) = (user("a"), user("b"), user("c"));
-        let messages = vec![system("1"), a.clone(), system("2"), b, system("3"), c.clone()];
+        let messages = vec![
+            system("1"),
+            a.clone(),
+            system("2"),
+            b,
+            system("3"),
+            c.clone(),
+        ];
         let hooks = Drop2(vec![user("new"), a, c]);
-        let texts: Vec<String> =
-            with_context_hook(&hooks, messages).await.iter().map(|message| message.text()).collect();
+        let texts: Vec<String> = with_context_hook(&hooks, messages)
+            .await
+            .iter()
+            .map(|message| message.text())
+            .collect();
         assert_eq!(texts, ["new", "1", "a", "2", "3", "c"]);
     }
 }

@@ -13,7 +13,10 @@ use crate::session::{EntryRef, SessionError as StorageError};
 impl Inner {
     /// Stores and announces the drafts. Invalid drafts drop everything the handlers returned, with a report. True = take
     /// another turn.
-    pub(crate) async fn commit_boundary(&self, outcome: BoundaryOutcome) -> Result<bool, StorageError> {
+    pub(crate) async fn commit_boundary(
+        &self,
+        outcome: BoundaryOutcome,
+    ) -> Result<bool, StorageError> {
         if let Err(problem) = self.check_drafts(&outcome.entries) {
             self.report("<boundary>", "boundary", problem);
             return Ok(false);
@@ -37,9 +40,12 @@ impl Inner {
     }
 
     fn check_drafts(&self, drafts: &[EntryDraft]) -> Result<(), String> {
-        let wants_branch = drafts
-            .iter()
-            .any(|draft| matches!(draft, EntryDraft::ContextEdit { .. } | EntryDraft::Compaction(_)));
+        let wants_branch = drafts.iter().any(|draft| {
+            matches!(
+                draft,
+                EntryDraft::ContextEdit { .. } | EntryDraft::Compaction(_)
+            )
+        });
         if !wants_branch {
             return Ok(());
         }
@@ -51,11 +57,17 @@ impl Inner {
                     return Err(format!("Entry {target_id} is not on the active branch"));
                 }
                 EntryDraft::Compaction(compaction) => {
-                    if let Some(first) = compaction.first_kept_entry_id.as_deref().filter(|first| !ids.contains(first)) {
+                    if let Some(first) = compaction
+                        .first_kept_entry_id
+                        .as_deref()
+                        .filter(|first| !ids.contains(first))
+                    {
                         return Err(format!("Entry {first} is not on the active branch"));
                     }
                 }
-                EntryDraft::ContextEdit { .. } | EntryDraft::Custom { .. } | EntryDraft::CustomMessage(_) => {}
+                EntryDraft::ContextEdit { .. }
+                | EntryDraft::Custom { .. }
+                | EntryDraft::CustomMessage(_) => {}
             }
         }
         Ok(())
@@ -63,16 +75,19 @@ impl Inner {
 
     fn store_draft(&self, draft: EntryDraft) -> Result<EntryRef, StorageError> {
         match draft {
-            EntryDraft::Custom { custom_type, data } => self.session.append_custom(custom_type, data),
+            EntryDraft::Custom { custom_type, data } => {
+                self.session.append_custom(custom_type, data)
+            }
             EntryDraft::CustomMessage(mut message) => {
                 if message.timestamp == 0 {
                     message.timestamp = now_ms();
                 }
                 self.session.append_custom_message(&message)
             }
-            EntryDraft::ContextEdit { target_id, replacement } => {
-                self.session.append_context_edit(&target_id, replacement)
-            }
+            EntryDraft::ContextEdit {
+                target_id,
+                replacement,
+            } => self.session.append_context_edit(&target_id, replacement),
             EntryDraft::Compaction(compaction) => self.session.append_compaction(CompactionEntry {
                 summary: compaction.summary,
                 first_kept_entry_id: compaction.first_kept_entry_id,

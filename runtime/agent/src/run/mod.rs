@@ -64,11 +64,16 @@ impl Inner {
     /// Starts the run in the background.
     pub(crate) fn spawn_run(self: &Arc<Self>, guard: BusyGuard, start: RunStart) {
         let inner = self.clone();
-        self.runtime.spawn(async move { inner.drive(guard, start).await });
+        self.runtime
+            .spawn(async move { inner.drive(guard, start).await });
     }
 
     async fn drive(self: Arc<Self>, guard: BusyGuard, start: RunStart) {
-        let mut run = Run { active: guard.run.clone(), retries: 0, recovered: false };
+        let mut run = Run {
+            active: guard.run.clone(),
+            retries: 0,
+            recovered: false,
+        };
         if let Err(error) = self.run_to_settlement(&mut run, start).await {
             // The session file cannot be written: going on would lose what the model and the tools do.
             self.host.warn(&format!("The run stopped: {error}"));
@@ -84,14 +89,26 @@ impl Inner {
         }
     }
 
-    async fn run_to_settlement(self: &Arc<Self>, run: &mut Run, start: RunStart) -> Result<(), StorageError> {
+    async fn run_to_settlement(
+        self: &Arc<Self>,
+        run: &mut Run,
+        start: RunStart,
+    ) -> Result<(), StorageError> {
         self.store_bash_results()?;
         self.store_turn_end_messages().await?;
         self.record_selection()?;
-        let mut messages: Vec<Queued> =
-            start.messages.into_iter().map(|message| Queued { message, listed: false }).collect();
+        let mut messages: Vec<Queued> = start
+            .messages
+            .into_iter()
+            .map(|message| Queued {
+                message,
+                listed: false,
+            })
+            .collect();
         loop {
-            let ended = self.low_level_run(run, std::mem::take(&mut messages)).await?;
+            let ended = self
+                .low_level_run(run, std::mem::take(&mut messages))
+                .await?;
             match self.after_low_level_run(run, ended).await? {
                 Next::Settle => return Ok(()),
                 Next::Continue => messages = self.continuation_messages(),
@@ -113,10 +130,18 @@ impl Inner {
         let settings = self.settings();
         let mut state = self.state.lock();
         let steering = state.queues.drain(Lane::Steering, settings.steering_mode);
-        if steering.is_empty() { state.queues.drain(Lane::FollowUp, settings.follow_up_mode) } else { steering }
+        if steering.is_empty() {
+            state.queues.drain(Lane::FollowUp, settings.follow_up_mode)
+        } else {
+            steering
+        }
     }
 
-    async fn after_low_level_run(self: &Arc<Self>, run: &mut Run, ended: Ended) -> Result<Next, StorageError> {
+    async fn after_low_level_run(
+        self: &Arc<Self>,
+        run: &mut Run,
+        ended: Ended,
+    ) -> Result<Next, StorageError> {
         if run.aborted() {
             return Ok(Next::Settle);
         }
@@ -150,7 +175,11 @@ impl Inner {
         }
         // A boundary handler may have queued something instead of asking to continue.
         let queued = !self.state.lock().queues.is_empty();
-        Ok(if queued && !run.aborted() { Next::Continue } else { Next::Settle })
+        Ok(if queued && !run.aborted() {
+            Next::Continue
+        } else {
+            Next::Settle
+        })
     }
 
     /// Whether the answer failed in a way that another attempt may mend, and attempts are left.
@@ -189,8 +218,12 @@ impl Inner {
             return Ok(Next::Continue);
         }
         run.retries = 0;
-        self.emit(AgentEvent::AutoRetryEnd { success: false, attempt, final_error: Some("Retry cancelled".into()) })
-            .await;
+        self.emit(AgentEvent::AutoRetryEnd {
+            success: false,
+            attempt,
+            final_error: Some("Retry cancelled".into()),
+        })
+        .await;
         Ok(Next::Settle)
     }
 
@@ -201,19 +234,29 @@ impl Inner {
         Ok(())
     }
 
-    async fn boundary_before_settle(self: &Arc<Self>, run: &Run, ended: &Ended) -> Result<bool, StorageError> {
+    async fn boundary_before_settle(
+        self: &Arc<Self>,
+        run: &Run,
+        ended: &Ended,
+    ) -> Result<bool, StorageError> {
         let hooks = self.hooks();
         if !hooks.subscribed(HookEvent::AgentBeforeSettle) {
             return Ok(false);
         }
-        let outcome = match ended.answer.as_ref().and_then(|(message, _)| message.as_assistant()) {
+        let outcome = match ended
+            .answer
+            .as_ref()
+            .and_then(|(message, _)| message.as_assistant())
+        {
             _ if run.aborted() => RunOutcome::Aborted,
             Some(answer) if answer.stop_reason == StopReason::Error => RunOutcome::Error,
             Some(answer) if answer.stop_reason == StopReason::Aborted => RunOutcome::Aborted,
             _ => RunOutcome::Completed,
         };
         let context = self.session.build_context().into_messages();
-        let result = hooks.agent_before_settle(BeforeSettleEvent { outcome, context }).await;
+        let result = hooks
+            .agent_before_settle(BeforeSettleEvent { outcome, context })
+            .await;
         self.commit_boundary(result).await
     }
 
@@ -222,14 +265,16 @@ impl Inner {
         let stored = self.store_bash_results();
         let flushed = self.store_turn_end_messages().await;
         if let Err(error) = stored.and(flushed) {
-            self.host.warn(&format!("Messages of the run could not be stored: {error}"));
+            self.host
+                .warn(&format!("Messages of the run could not be stored: {error}"));
         }
     }
 
     pub(crate) fn store_bash_results(&self) -> Result<(), StorageError> {
         let results = std::mem::take(&mut self.state.lock().bash_results);
         for result in results {
-            self.session.append_message(Arc::new(Message::BashExecution(result)))?;
+            self.session
+                .append_message(Arc::new(Message::BashExecution(result)))?;
             self.touch();
         }
         Ok(())

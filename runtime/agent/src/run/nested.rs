@@ -70,7 +70,10 @@ impl NestedScope {
         }
         let complete = calls.made == calls.listed.len() as u64
             && calls.listed.iter().all(|call| call.status != "unfinished");
-        Some(NestedCalls { calls: calls.listed.clone(), complete })
+        Some(NestedCalls {
+            calls: calls.listed.clone(),
+            complete,
+        })
     }
 
     fn begin(&self, name: &str, args: &Map<String, Value>) -> (String, Option<usize>) {
@@ -95,11 +98,18 @@ impl NestedScope {
 
     fn end(&self, slot: Option<usize>, finished: &Finished) {
         let mut calls = self.calls.lock();
-        let Some(call) = slot.and_then(|slot| calls.listed.get_mut(slot)) else { return };
+        let Some(call) = slot.and_then(|slot| calls.listed.get_mut(slot)) else {
+            return;
+        };
         call.status = if finished.is_error { "error" } else { "ok" }.to_owned();
         call.duration_ms = finished.duration_ms;
         if finished.is_error {
-            call.error = Some(joined_text(&finished.output.content).chars().take(500).collect());
+            call.error = Some(
+                joined_text(&finished.output.content)
+                    .chars()
+                    .take(500)
+                    .collect(),
+            );
         }
     }
 }
@@ -116,10 +126,19 @@ impl NestedTools for NestedScope {
         let (arguments, arguments_error) = match args {
             Value::Object(map) => (map, None),
             Value::Null => (Map::new(), None),
-            other => (Map::new(), Some(format!("arguments must be an object, not {other}"))),
+            other => (
+                Map::new(),
+                Some(format!("arguments must be an object, not {other}")),
+            ),
         };
         let (id, slot) = self.begin(name, &arguments);
-        let call = ToolCallBlock { id, name: name.to_owned(), arguments, arguments_error, ..ToolCallBlock::default() };
+        let call = ToolCallBlock {
+            id,
+            name: name.to_owned(),
+            arguments,
+            arguments_error,
+            ..ToolCallBlock::default()
+        };
         let finished = match self.inner.upgrade() {
             Some(inner) => self.run(&inner, &call, cancel, updates).await,
             None => Finished::refused("The session has ended"),
@@ -145,7 +164,9 @@ impl NestedScope {
         let parent = Some(self.call_id.as_str());
         inner.emit_tool_start(call, parent).await;
         let finished = if self.depth >= MAX_DEPTH {
-            Finished::refused(format!("Tools call each other more than {MAX_DEPTH} levels deep"))
+            Finished::refused(format!(
+                "Tools call each other more than {MAX_DEPTH} levels deep"
+            ))
         } else if self.cancel.is_cancelled() || cancel.is_cancelled() {
             Finished::refused("Operation aborted")
         } else {
@@ -154,7 +175,8 @@ impl NestedScope {
                 Ok(prepared) => {
                     // Fires with the outer call and with the caller's own signal.
                     let token = self.cancel.child_token();
-                    let scope = NestedScope::new(inner, &call.id, parent, token.clone(), self.depth + 1);
+                    let scope =
+                        NestedScope::new(inner, &call.id, parent, token.clone(), self.depth + 1);
                     let run = inner.execute_call(call, prepared, token.clone(), scope, updates);
                     let watch = async {
                         cancel.cancelled().await;

@@ -39,7 +39,11 @@ pub(crate) struct Finished {
 impl Finished {
     /// A call that never ran.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Finished { output: ToolOutput::thrown(text), is_error: true, duration_ms: None }
+        Finished {
+            output: ToolOutput::thrown(text),
+            is_error: true,
+            duration_ms: None,
+        }
     }
 }
 
@@ -56,11 +60,21 @@ impl Inner {
             return Err(refuse(format!("Tool {} not found", call.name)));
         };
         if let Some(problem) = &call.arguments_error {
-            return Err(refuse(failure_text(&call.name, &[("root".to_owned(), problem.clone())], &raw)));
+            return Err(refuse(failure_text(
+                &call.name,
+                &[("root".to_owned(), problem.clone())],
+                &raw,
+            )));
         }
-        let fixed = tool.prepare(raw.clone()).await.map_err(|error| refuse(error.to_string()))?;
+        let fixed = tool
+            .prepare(raw.clone())
+            .await
+            .map_err(|error| refuse(error.to_string()))?;
         let spec = tool.spec();
-        let mut args = match self.schemas.check(&call.name, &spec.parameters, fixed.clone(), &raw) {
+        let mut args = match self
+            .schemas
+            .check(&call.name, &spec.parameters, fixed.clone(), &raw)
+        {
             Ok(args) => args,
             Err(_) if spec.lenient_validation => fixed,
             Err(error) => return Err(refuse(error.to_string())),
@@ -76,7 +90,8 @@ impl Inner {
                 })
                 .await;
             if let Some(block) = outcome.block {
-                let mut finished = Finished::refused(block.reason.unwrap_or_else(|| BLOCKED.to_owned()));
+                let mut finished =
+                    Finished::refused(block.reason.unwrap_or_else(|| BLOCKED.to_owned()));
                 finished.output.terminate = block.terminate.then_some(true);
                 return Err(Box::new(finished));
             }
@@ -106,7 +121,9 @@ impl Inner {
             context: self.tool_context(nested, parent.clone()),
         };
         let began = Instant::now();
-        let mut work = std::pin::pin!(std::panic::AssertUnwindSafe(prepared.tool.execute(request)).catch_unwind());
+        let mut work = std::pin::pin!(
+            std::panic::AssertUnwindSafe(prepared.tool.execute(request)).catch_unwind()
+        );
         let raw = Value::Object(call.arguments.clone());
         let outcome = loop {
             tokio::select! {
@@ -120,10 +137,16 @@ impl Inner {
         };
         updates.close();
         while let Some(partial) = updates.next().await {
-            self.announce_update(call, &raw, partial, parent.as_deref(), listener.as_ref()).await;
+            self.announce_update(call, &raw, partial, parent.as_deref(), listener.as_ref())
+                .await;
         }
         let duration_ms = Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let outcome = outcome.unwrap_or_else(|_| Err(ToolError::failed(format!("Tool {} failed internally", call.name))));
+        let outcome = outcome.unwrap_or_else(|_| {
+            Err(ToolError::failed(format!(
+                "Tool {} failed internally",
+                call.name
+            )))
+        });
         let (output, is_error) = match outcome {
             Ok(output) => {
                 let is_error = output.is_error == Some(true);
@@ -131,8 +154,13 @@ impl Inner {
             }
             Err(error) => (ToolOutput::thrown(error.to_string()), true),
         };
-        let mut finished = Finished { output, is_error, duration_ms };
-        self.patch_result(call, &prepared.args, parent, &mut finished).await;
+        let mut finished = Finished {
+            output,
+            is_error,
+            duration_ms,
+        };
+        self.patch_result(call, &prepared.args, parent, &mut finished)
+            .await;
         finished
     }
 
@@ -157,7 +185,13 @@ impl Inner {
         .await;
     }
 
-    async fn patch_result(&self, call: &ToolCallBlock, input: &Value, parent: Option<String>, finished: &mut Finished) {
+    async fn patch_result(
+        &self,
+        call: &ToolCallBlock,
+        input: &Value,
+        parent: Option<String>,
+        finished: &mut Finished,
+    ) {
         let hooks = self.hooks();
         if !hooks.subscribed(HookEvent::ToolResult) {
             return;
@@ -196,7 +230,11 @@ impl Inner {
         }
     }
 
-    fn tool_context(&self, nested: Arc<NestedScope>, parent_tool_call_id: Option<String>) -> ToolContext {
+    fn tool_context(
+        &self,
+        nested: Arc<NestedScope>,
+        parent_tool_call_id: Option<String>,
+    ) -> ToolContext {
         let settings = self.settings();
         ToolContext {
             cwd: self.cwd(),
@@ -221,7 +259,12 @@ impl Inner {
         .await;
     }
 
-    pub(crate) async fn emit_tool_end(&self, call: &ToolCallBlock, finished: &Finished, parent: Option<&str>) {
+    pub(crate) async fn emit_tool_end(
+        &self,
+        call: &ToolCallBlock,
+        finished: &Finished,
+        parent: Option<&str>,
+    ) {
         self.emit(AgentEvent::ToolExecutionEnd {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),

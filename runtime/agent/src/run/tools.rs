@@ -60,7 +60,10 @@ impl Inner {
         run: &Run,
         calls: &[ToolCallBlock],
     ) -> Result<Batch, StorageError> {
-        let control = BatchControl { token: run.active.cancel.child_token(), skipped: AtomicBool::new(false) };
+        let control = BatchControl {
+            token: run.active.cancel.child_token(),
+            skipped: AtomicBool::new(false),
+        };
         if self.is_sequential(calls) {
             self.run_sequentially(&control, calls).await
         } else {
@@ -71,13 +74,19 @@ impl Inner {
     fn is_sequential(&self, calls: &[ToolCallBlock]) -> bool {
         self.settings().sequential_tools
             || calls.iter().any(|call| {
-                self.tools.get(&call.name).is_some_and(|tool| tool.spec().execution_mode == ExecutionMode::Sequential)
+                self.tools
+                    .get(&call.name)
+                    .is_some_and(|tool| tool.spec().execution_mode == ExecutionMode::Sequential)
             })
     }
 
     fn slot(self: &Arc<Self>, control: &BatchControl, call: &ToolCallBlock) -> Slot {
         let scope = NestedScope::new(self, &call.id, None, control.token.clone(), 0);
-        Slot { call: call.clone(), finished: None, scope }
+        Slot {
+            call: call.clone(),
+            finished: None,
+            scope,
+        }
     }
 
     async fn run_sequentially(
@@ -85,7 +94,10 @@ impl Inner {
         control: &BatchControl,
         calls: &[ToolCallBlock],
     ) -> Result<Batch, StorageError> {
-        let mut batch = Batch { terminate: true, ..Batch::default() };
+        let mut batch = Batch {
+            terminate: true,
+            ..Batch::default()
+        };
         for call in calls {
             let mut slot = self.slot(control, call);
             if let Some(prepared) = self.begin(control, &mut slot).await {
@@ -128,7 +140,10 @@ impl Inner {
                 slot.finished = Some(finished);
             }
         }
-        let mut batch = Batch { terminate: true, ..Batch::default() };
+        let mut batch = Batch {
+            terminate: true,
+            ..Batch::default()
+        };
         for slot in slots {
             self.record(slot, &mut batch).await?;
         }
@@ -152,17 +167,26 @@ impl Inner {
         }
     }
 
-    async fn execute(self: &Arc<Self>, control: &BatchControl, slot: &Slot, prepared: Prepared) -> Finished {
+    async fn execute(
+        self: &Arc<Self>,
+        control: &BatchControl,
+        slot: &Slot,
+        prepared: Prepared,
+    ) -> Finished {
         let mut finished = match control.stopped_text() {
             // Aborted while other calls of the batch were prepared.
             Some(text) => Finished::refused(text),
             None => {
                 let token = control.token.child_token();
-                self.execute_call(&slot.call, prepared, token, slot.scope.clone(), None).await
+                self.execute_call(&slot.call, prepared, token, slot.scope.clone(), None)
+                    .await
             }
         };
         if control.skipped.load(Ordering::Acquire) {
-            finished = Finished { duration_ms: finished.duration_ms, ..Finished::refused(SKIPPED) };
+            finished = Finished {
+                duration_ms: finished.duration_ms,
+                ..Finished::refused(SKIPPED)
+            };
         }
         self.emit_tool_end(&slot.call, &finished, None).await;
         self.interrupt_for_steering(control);
@@ -194,13 +218,22 @@ impl Inner {
             timestamp: now_ms(),
             extra: Extra::new(),
         };
-        batch.results.push(self.announce(Arc::new(Message::ToolResult(message))).await?);
+        batch.results.push(
+            self.announce(Arc::new(Message::ToolResult(message)))
+                .await?,
+        );
         Ok(())
     }
 
     /// The answer was cut at the token limit, so its calls may be incomplete: none of them runs.
-    pub(crate) async fn refuse_cut_calls(self: &Arc<Self>, calls: &[ToolCallBlock]) -> Result<Batch, StorageError> {
-        let control = BatchControl { token: CancellationToken::new(), skipped: AtomicBool::new(false) };
+    pub(crate) async fn refuse_cut_calls(
+        self: &Arc<Self>,
+        calls: &[ToolCallBlock],
+    ) -> Result<Batch, StorageError> {
+        let control = BatchControl {
+            token: CancellationToken::new(),
+            skipped: AtomicBool::new(false),
+        };
         let mut slots = Vec::with_capacity(calls.len());
         for call in calls {
             let mut slot = self.slot(&control, call);

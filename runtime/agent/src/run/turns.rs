@@ -31,12 +31,21 @@ impl Inner {
         let mut produced: Vec<Arc<Message>> = Vec::new();
         let ended = self.turns(run, prompts, &mut produced).await;
         let will_retry = match &ended {
-            Ok(Some((message, _))) => message.as_assistant().is_some_and(|answer| self.will_retry(run, answer)),
+            Ok(Some((message, _))) => message
+                .as_assistant()
+                .is_some_and(|answer| self.will_retry(run, answer)),
             _ => false,
         };
         // Also after a storage error: clients must see the run end.
-        self.emit(AgentEvent::AgentEnd { messages: produced, will_retry }).await;
-        Ok(Ended { answer: ended?, will_retry })
+        self.emit(AgentEvent::AgentEnd {
+            messages: produced,
+            will_retry,
+        })
+        .await;
+        Ok(Ended {
+            answer: ended?,
+            will_retry,
+        })
     }
 
     /// Runs turns until there is nothing left to do; returns the last answer.
@@ -61,15 +70,24 @@ impl Inner {
                         pending = self.drain(Lane::Steering);
                     }
                 }
-                self.emit(AgentEvent::TurnStart { turn_index: index, timestamp: now_ms() }).await;
-                self.deliver_pending(run, std::mem::take(&mut pending), produced).await?;
+                self.emit(AgentEvent::TurnStart {
+                    turn_index: index,
+                    timestamp: now_ms(),
+                })
+                .await;
+                self.deliver_pending(run, std::mem::take(&mut pending), produced)
+                    .await?;
                 let (message, entry) = self.answer(run).await?;
                 produced.push(message.clone());
                 self.note_retry_success(run, &message).await;
                 let answer = (message, entry);
                 let (calls, stop) = calls_of(&answer.0);
                 if stop.is_failure() {
-                    let turn = Turn { index, answer, results: Vec::new() };
+                    let turn = Turn {
+                        index,
+                        answer,
+                        results: Vec::new(),
+                    };
                     self.finish_turn(&turn).await?;
                     return Ok(Some(turn.answer));
                 }
@@ -80,7 +98,11 @@ impl Inner {
                 };
                 produced.extend(batch.results.iter().map(|(message, _)| message.clone()));
                 has_tools = !calls.is_empty() && !batch.terminate;
-                let turn = Turn { index, answer, results: batch.results };
+                let turn = Turn {
+                    index,
+                    answer,
+                    results: batch.results,
+                };
                 asked_on = self.finish_turn(&turn).await?;
                 last = Some(turn.answer);
                 index += 1;
@@ -149,10 +171,17 @@ impl Inner {
 
     /// The first answer that is no error ends a series of retries.
     async fn note_retry_success(&self, run: &mut Run, message: &Message) {
-        let failed = message.as_assistant().is_some_and(|answer| answer.stop_reason == StopReason::Error);
+        let failed = message
+            .as_assistant()
+            .is_some_and(|answer| answer.stop_reason == StopReason::Error);
         if run.retries > 0 && !failed {
             let attempt = std::mem::take(&mut run.retries);
-            self.emit(AgentEvent::AutoRetryEnd { success: true, attempt, final_error: None }).await;
+            self.emit(AgentEvent::AutoRetryEnd {
+                success: true,
+                attempt,
+                final_error: None,
+            })
+            .await;
         }
     }
 
@@ -160,7 +189,11 @@ impl Inner {
     /// another turn.
     async fn finish_turn(&self, turn: &Turn) -> Result<bool, StorageError> {
         let hooks = self.hooks();
-        let tool_results: Vec<Arc<Message>> = turn.results.iter().map(|(message, _)| message.clone()).collect();
+        let tool_results: Vec<Arc<Message>> = turn
+            .results
+            .iter()
+            .map(|(message, _)| message.clone())
+            .collect();
         let mut asked_on = false;
         if hooks.subscribed(HookEvent::TurnEnd) {
             let outcome = hooks
@@ -169,14 +202,23 @@ impl Inner {
                     message: turn.answer.0.clone(),
                     tool_results: tool_results.clone(),
                     message_entry_id: Some(turn.answer.1.id().to_owned()),
-                    tool_result_entry_ids: turn.results.iter().map(|(_, entry)| entry.id().to_owned()).collect(),
+                    tool_result_entry_ids: turn
+                        .results
+                        .iter()
+                        .map(|(_, entry)| entry.id().to_owned())
+                        .collect(),
                     context: self.session.build_context().into_messages(),
                 })
                 .await;
             asked_on = self.commit_boundary(outcome).await?;
         }
         let message = turn.answer.0.clone();
-        self.deliver(&Arc::new(AgentEvent::TurnEnd { message, tool_results, turn_index: turn.index })).await;
+        self.deliver(&Arc::new(AgentEvent::TurnEnd {
+            message,
+            tool_results,
+            turn_index: turn.index,
+        }))
+        .await;
         self.store_turn_end_messages().await?;
         Ok(asked_on)
     }
@@ -186,7 +228,10 @@ impl Inner {
 fn calls_of(message: &Message) -> (Vec<ToolCallBlock>, StopReason) {
     match message {
         Message::Assistant(AssistantMessage { stop_reason, .. }) => {
-            let calls = message.as_assistant().map(|answer| answer.tool_calls().cloned().collect()).unwrap_or_default();
+            let calls = message
+                .as_assistant()
+                .map(|answer| answer.tool_calls().cloned().collect())
+                .unwrap_or_default();
             (calls, stop_reason.clone())
         }
         _ => (Vec::new(), StopReason::Stop),

@@ -9,13 +9,21 @@ use serde_json::{Map, Value};
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("Settings file {path}: {source}")]
-    Io { path: PathBuf, source: std::io::Error },
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("Settings file {path} is not a JSON object; it was not changed")]
     NotAnObject { path: PathBuf },
 }
 
 /// Keys that only the user file may set.
-const USER_ONLY: [&str; 4] = ["defaultProjectTrust", "httpProxy", "cacheWarming", "selfUpdateCommand"];
+const USER_ONLY: [&str; 4] = [
+    "defaultProjectTrust",
+    "httpProxy",
+    "cacheWarming",
+    "selfUpdateCommand",
+];
 /// Arrays of resources, which are combined over the files instead of replaced.
 const COMBINED: [&str; 5] = ["extensions", "skills", "prompts", "themes", "packages"];
 
@@ -30,11 +38,25 @@ pub(super) struct Sources {
 
 impl Sources {
     pub(super) fn in_memory(user: Map<String, Value>) -> Self {
-        Sources { user_file: None, project_file: None, user, project: Map::new(), overrides: Map::new() }
+        Sources {
+            user_file: None,
+            project_file: None,
+            user,
+            project: Map::new(),
+            overrides: Map::new(),
+        }
     }
 
-    pub(super) fn read(user_file: PathBuf, project_file: Option<PathBuf>, warnings: &mut Vec<String>) -> Self {
-        let mut sources = Sources { user_file: Some(user_file), project_file, ..Sources::in_memory(Map::new()) };
+    pub(super) fn read(
+        user_file: PathBuf,
+        project_file: Option<PathBuf>,
+        warnings: &mut Vec<String>,
+    ) -> Self {
+        let mut sources = Sources {
+            user_file: Some(user_file),
+            project_file,
+            ..Sources::in_memory(Map::new())
+        };
         sources.reread(warnings);
         sources
     }
@@ -43,11 +65,18 @@ impl Sources {
         if let Some(path) = &self.user_file {
             self.user = read_file(path, warnings);
         }
-        self.project = self.project_file.as_deref().map(|path| read_file(path, warnings)).unwrap_or_default();
+        self.project = self
+            .project_file
+            .as_deref()
+            .map(|path| read_file(path, warnings))
+            .unwrap_or_default();
     }
 
     pub(super) fn set_project_file(&mut self, path: Option<PathBuf>, warnings: &mut Vec<String>) {
-        self.project = path.as_deref().map(|path| read_file(path, warnings)).unwrap_or_default();
+        self.project = path
+            .as_deref()
+            .map(|path| read_file(path, warnings))
+            .unwrap_or_default();
         self.project_file = path;
     }
 
@@ -68,7 +97,11 @@ impl Sources {
         result
     }
 
-    pub(super) fn set_user(&mut self, path: &[&str], value: Option<Value>) -> Result<(), SettingsError> {
+    pub(super) fn set_user(
+        &mut self,
+        path: &[&str],
+        value: Option<Value>,
+    ) -> Result<(), SettingsError> {
         set_nested(&mut self.user, path, value.clone());
         match &self.user_file {
             Some(file) => change_file(file, path, value),
@@ -82,7 +115,9 @@ fn merge(base: &mut Map<String, Value>, over: Map<String, Value>, top: bool) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
             (Some(Value::Object(below)), Value::Object(above)) => merge(below, above, false),
-            (Some(Value::Array(below)), Value::Array(above)) if top && COMBINED.contains(&key.as_str()) => {
+            (Some(Value::Array(below)), Value::Array(above))
+                if top && COMBINED.contains(&key.as_str()) =>
+            {
                 for item in above {
                     if !below.contains(&item) {
                         below.push(item);
@@ -112,7 +147,10 @@ fn read_file(path: &Path, warnings: &mut Vec<String>) -> Map<String, Value> {
             map
         }
         Ok(_) => {
-            warnings.push(format!("Invalid settings file {}: it is not a JSON object", path.display()));
+            warnings.push(format!(
+                "Invalid settings file {}: it is not a JSON object",
+                path.display()
+            ));
             Map::new()
         }
         Err(error) => {
@@ -128,25 +166,37 @@ fn migrate(map: &mut Map<String, Value>) {
         map.entry("steeringMode").or_insert(mode);
     }
     if let Some(Value::Bool(on)) = map.shift_remove("websockets") {
-        map.entry("transport").or_insert_with(|| Value::from(if on { "websocket" } else { "sse" }));
+        map.entry("transport")
+            .or_insert_with(|| Value::from(if on { "websocket" } else { "sse" }));
     }
     if let Some(Value::Object(skills)) = map.get("skills").cloned() {
         if let Some(enabled) = skills.get("enableSkillCommands") {
-            map.entry("enableSkillCommands").or_insert_with(|| enabled.clone());
+            map.entry("enableSkillCommands")
+                .or_insert_with(|| enabled.clone());
         }
-        let list = skills.get("customDirectories").filter(|dirs| dirs.is_array()).cloned();
-        map.insert("skills".to_owned(), list.unwrap_or_else(|| Value::Array(Vec::new())));
+        let list = skills
+            .get("customDirectories")
+            .filter(|dirs| dirs.is_array())
+            .cloned();
+        map.insert(
+            "skills".to_owned(),
+            list.unwrap_or_else(|| Value::Array(Vec::new())),
+        );
     }
     if let Some(Value::Object(retry)) = map.get_mut("retry")
         && let Some(delay) = retry.shift_remove("maxDelayMs")
-        && let Value::Object(provider) = retry.entry("provider").or_insert_with(|| Value::Object(Map::new()))
+        && let Value::Object(provider) = retry
+            .entry("provider")
+            .or_insert_with(|| Value::Object(Map::new()))
     {
         provider.entry("maxRetryDelayMs").or_insert(delay);
     }
 }
 
 fn set_nested(map: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
-    let Some((first, rest)) = path.split_first() else { return };
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
     if rest.is_empty() {
         match value {
             Some(value) => {
@@ -158,7 +208,9 @@ fn set_nested(map: &mut Map<String, Value>, path: &[&str], value: Option<Value>)
         }
         return;
     }
-    let slot = map.entry(*first).or_insert_with(|| Value::Object(Map::new()));
+    let slot = map
+        .entry(*first)
+        .or_insert_with(|| Value::Object(Map::new()));
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
@@ -169,23 +221,36 @@ fn set_nested(map: &mut Map<String, Value>, path: &[&str], value: Option<Value>)
 
 /// Merges one key into what the file holds now, under an advisory lock, replacing it atomically.
 fn change_file(path: &Path, keys: &[&str], value: Option<Value>) -> Result<(), SettingsError> {
-    let io = |source| SettingsError::Io { path: path.to_path_buf(), source };
+    let io = |source| SettingsError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory).map_err(io)?;
     let lock_path = path.with_extension("json.lock");
-    let lock = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(io)?;
+    let lock = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock_path)
+        .map_err(io)?;
     lock_within(&lock).map_err(io)?;
     let mut map = match std::fs::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => Map::new(),
         Ok(text) => match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
             Ok(Value::Object(map)) => map,
-            _ => return Err(SettingsError::NotAnObject { path: path.to_path_buf() }),
+            _ => {
+                return Err(SettingsError::NotAnObject {
+                    path: path.to_path_buf(),
+                });
+            }
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Map::new(),
         Err(error) => return Err(io(error)),
     };
     set_nested(&mut map, keys, value);
-    let text = serde_json::to_string_pretty(&Value::Object(map)).map_err(|error| io(error.into()))? + "\n";
+    let text =
+        serde_json::to_string_pretty(&Value::Object(map)).map_err(|error| io(error.into()))? + "\n";
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(io)?;
     file.persist(path).map_err(|error| io(error.error))?;
@@ -200,7 +265,10 @@ fn lock_within(file: &std::fs::File) -> std::io::Result<()> {
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    Err(std::io::Error::new(std::io::ErrorKind::WouldBlock, "another process holds the lock"))
+    Err(std::io::Error::new(
+        std::io::ErrorKind::WouldBlock,
+        "another process holds the lock",
+    ))
 }
 
 #[cfg(test)]
@@ -220,7 +288,10 @@ mod tests {
         let (store, warnings) = SettingsStore::load(user, Some(project));
         assert!(warnings.is_empty(), "{warnings:?}");
         let settings = store.get();
-        assert_eq!((settings.retry.max_retries, settings.retry.base_delay_ms), (2, 5));
+        assert_eq!(
+            (settings.retry.max_retries, settings.retry.base_delay_ms),
+            (2, 5)
+        );
         assert_eq!(settings.raw["extensions"], serde_json::json!(["a", "b"]));
         assert_eq!(settings.enabled_models, ["y"]);
         assert_eq!(settings.raw["httpProxy"], "u");
@@ -235,10 +306,15 @@ mod tests {
         let (store, warnings) = SettingsStore::load(user.clone(), None);
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].contains("settings.json"), "{warnings:?}");
-        let error = store.set_user(&["retry", "enabled"], Some(false.into())).unwrap_err();
+        let error = store
+            .set_user(&["retry", "enabled"], Some(false.into()))
+            .unwrap_err();
         assert!(error.to_string().contains("not a JSON object"), "{error}");
         assert_eq!(std::fs::read_to_string(&user).unwrap(), "{ broken");
-        assert!(!store.get().retry.enabled, "the value still applies to this process");
+        assert!(
+            !store.get().retry.enabled,
+            "the value still applies to this process"
+        );
     }
 
     #[test]
@@ -246,11 +322,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let user = dir.path().join("agent/settings.json");
         let (store, _) = SettingsStore::load(user.clone(), None);
-        store.set_user(&["steeringMode"], Some("all".into())).unwrap();
+        store
+            .set_user(&["steeringMode"], Some("all".into()))
+            .unwrap();
         std::fs::write(&user, r#"{"steeringMode":"all","theme":"dark"}"#).unwrap();
-        store.set_user(&["compaction", "enabled"], Some(false.into())).unwrap();
-        let content: Value = serde_json::from_str(&std::fs::read_to_string(&user).unwrap()).unwrap();
-        assert_eq!(content, serde_json::json!({"steeringMode":"all","theme":"dark","compaction":{"enabled":false}}));
+        store
+            .set_user(&["compaction", "enabled"], Some(false.into()))
+            .unwrap();
+        let content: Value =
+            serde_json::from_str(&std::fs::read_to_string(&user).unwrap()).unwrap();
+        assert_eq!(
+            content,
+            serde_json::json!({"steeringMode":"all","theme":"dark","compaction":{"enabled":false}})
+        );
     }
 
     #[test]

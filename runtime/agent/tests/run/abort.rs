@@ -9,8 +9,20 @@ use serde_json::json;
 use crate::lab::{Lab, PATIENCE, set};
 
 async fn abort(lab: &Lab) {
-    assert!(tokio::time::timeout(PATIENCE, lab.session.abort()).await.is_ok(), "{:#?}", lab.log.lines());
-    assert!(lab.log.lines().last().is_some_and(|line| line.starts_with("agent_settled")), "abort returns when idle");
+    assert!(
+        tokio::time::timeout(PATIENCE, lab.session.abort())
+            .await
+            .is_ok(),
+        "{:#?}",
+        lab.log.lines()
+    );
+    assert!(
+        lab.log
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("agent_settled")),
+        "abort returns when idle"
+    );
 }
 
 #[tokio::test]
@@ -18,25 +30,47 @@ async fn while_text_is_streamed() {
     let lab = Lab::new().await.warmed().await;
     let before = lab.log.updates();
     lab.log.take();
-    lab.start("@delay 30\n@text a very long text that will be aborted in the middle").await;
+    lab.start("@delay 30\n@text a very long text that will be aborted in the middle")
+        .await;
     lab.log.wait_for_updates(before + 3).await;
     abort(&lab).await;
     let lines = lab.log.take();
-    assert!(lines[5].starts_with("message_end assistant aborted [a very"), "{lines:#?}");
+    assert!(
+        lines[5].starts_with("message_end assistant aborted [a very"),
+        "{lines:#?}"
+    );
     assert!(lines[5].ends_with("!Request was aborted"));
-    assert_eq!(lines[6..], ["turn_end aborted 0", "agent_end 2 false", "agent_settled true"]);
-    assert!(lab.session.last_assistant_text().unwrap().starts_with("a very"));
+    assert_eq!(
+        lines[6..],
+        [
+            "turn_end aborted 0",
+            "agent_end 2 false",
+            "agent_settled true"
+        ]
+    );
+    assert!(
+        lab.session
+            .last_assistant_text()
+            .unwrap()
+            .starts_with("a very")
+    );
 }
 
 #[tokio::test]
 async fn while_tools_run_one_more_empty_turn_follows() {
     let lab = Lab::new().await.warmed().await;
     lab.log.take();
-    lab.start("@text t\n@tool slow {\"ms\":10000,\"tag\":\"A\"}\n@tool slow {\"ms\":10000,\"tag\":\"B\"}").await;
+    lab.start(
+        "@text t\n@tool slow {\"ms\":10000,\"tag\":\"A\"}\n@tool slow {\"ms\":10000,\"tag\":\"B\"}",
+    )
+    .await;
     lab.log.wait_for("tool_execution_start call_2").await;
     abort(&lab).await;
     let lines = lab.log.take();
-    let ends = lines.iter().position(|line| line.starts_with("message_start toolResult")).unwrap();
+    let ends = lines
+        .iter()
+        .position(|line| line.starts_with("message_start toolResult"))
+        .unwrap();
     assert_eq!(
         lines[ends..],
         [
@@ -59,11 +93,15 @@ async fn while_tools_run_one_more_empty_turn_follows() {
 async fn calls_that_have_not_started_report_the_abort() {
     let lab = Lab::new().await.warmed().await;
     lab.log.take();
-    lab.start("@tool slow {\"ms\":10000,\"tag\":\"A\"}\n@tool seq {\"tag\":\"B\"}").await;
+    lab.start("@tool slow {\"ms\":10000,\"tag\":\"A\"}\n@tool seq {\"tag\":\"B\"}")
+        .await;
     lab.log.wait_for("tool_execution_start call_1").await;
     abort(&lab).await;
     let lines = lab.log.take();
-    assert!(lines.contains(&"tool_execution_end call_2 [Operation aborted] ERR never ran".to_owned()), "{lines:#?}");
+    assert!(
+        lines.contains(&"tool_execution_end call_2 [Operation aborted] ERR never ran".to_owned()),
+        "{lines:#?}"
+    );
     assert!(lines.contains(&"turn_end toolUse 2".to_owned()));
 }
 
@@ -74,7 +112,10 @@ async fn the_dying_run_takes_one_steering_message_and_leaves_the_rest() {
     lab.start("@tool slow {\"ms\":10000,\"tag\":\"A\"}").await;
     lab.log.wait_for("tool_execution_start").await;
     lab.session.steer("queued steer", Vec::new()).await.unwrap();
-    lab.session.follow_up("queued follow", Vec::new()).await.unwrap();
+    lab.session
+        .follow_up("queued follow", Vec::new())
+        .await
+        .unwrap();
     abort(&lab).await;
     let lines = lab.log.take();
     let turn = lines.iter().rposition(|line| line == "turn_start").unwrap();
@@ -97,7 +138,10 @@ async fn the_dying_run_takes_one_steering_message_and_leaves_the_rest() {
         "queue_update [] []",
         "message_start user [queued follow]",
     ];
-    let at = next.iter().position(|line| line.starts_with("message_end assistant")).unwrap();
+    let at = next
+        .iter()
+        .position(|line| line.starts_with("message_end assistant"))
+        .unwrap();
     // The aborted answer stands between the two messages, so only the new one is echoed.
     assert_eq!(next[at], "message_end assistant stop [echo: after abort]");
     assert_eq!(next[at + 1..at + 5], expected[1..]);
@@ -131,7 +175,10 @@ async fn between_acceptance_and_start() {
 
 #[tokio::test]
 async fn while_waiting_for_a_retry() {
-    let lab = Lab::with_settings(json!({"retry": {"baseDelayMs": 60000}})).await.warmed().await;
+    let lab = Lab::with_settings(json!({"retry": {"baseDelayMs": 60000}}))
+        .await
+        .warmed()
+        .await;
     lab.log.take();
     lab.start("@error 529 overloaded").await;
     lab.log.wait_for("entry_appended").await;
@@ -150,21 +197,37 @@ async fn while_waiting_for_a_retry() {
 
 #[tokio::test]
 async fn ending_only_the_wait_is_no_abort() {
-    let lab = Lab::with_settings(json!({"retry": {"baseDelayMs": 60000}})).await.warmed().await;
+    let lab = Lab::with_settings(json!({"retry": {"baseDelayMs": 60000}}))
+        .await
+        .warmed()
+        .await;
     lab.log.take();
     lab.start("@error 529 overloaded").await;
     lab.log.wait_for("entry_appended").await;
     lab.session.abort_retry();
     lab.settled().await;
     let lines = lab.log.take();
-    assert_eq!(lines[lines.len() - 2..], ["auto_retry_end false 1 Retry cancelled", "agent_settled false"]);
+    assert_eq!(
+        lines[lines.len() - 2..],
+        [
+            "auto_retry_end false 1 Retry cancelled",
+            "agent_settled false"
+        ]
+    );
 }
 
 #[tokio::test]
 async fn an_idle_session_is_aborted_at_once_and_goes_on() {
     let lab = Lab::new().await.warmed().await;
-    assert!(tokio::time::timeout(Duration::from_secs(2), lab.session.abort()).await.is_ok());
-    let admitted = lab.submit(PromptRequest::new("x", InputSource::Rpc)).await.unwrap();
+    assert!(
+        tokio::time::timeout(Duration::from_secs(2), lab.session.abort())
+            .await
+            .is_ok()
+    );
+    let admitted = lab
+        .submit(PromptRequest::new("x", InputSource::Rpc))
+        .await
+        .unwrap();
     assert_eq!(admitted, Disposition::Started);
     lab.settled().await;
 }

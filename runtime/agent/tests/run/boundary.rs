@@ -14,12 +14,18 @@ async fn turn_end_drafts_are_stored_before_the_event() {
     set(&lab.hooks.turn_end, |event| {
         assert!(event.message_entry_id.is_some());
         BoundaryOutcome {
-            entries: vec![EntryDraft::Custom { custom_type: "note".into(), data: Some(json!({"turn": event.turn_index})) }],
+            entries: vec![EntryDraft::Custom {
+                custom_type: "note".into(),
+                data: Some(json!({"turn": event.turn_index})),
+            }],
             continue_run: false,
         }
     });
     let lines = lab.run("x").await;
-    let at = lines.iter().position(|line| line == "entry_appended custom").unwrap();
+    let at = lines
+        .iter()
+        .position(|line| line == "entry_appended custom")
+        .unwrap();
     assert_eq!(lines[at + 1], "turn_end stop 0");
 }
 
@@ -29,16 +35,30 @@ async fn turn_end_may_ask_for_one_more_turn() {
     let asked = AtomicBool::new(false);
     set(&lab.hooks.turn_end, move |_| {
         let first = !asked.swap(true, Ordering::SeqCst);
-        let message = CustomMessage { content: Content::Text("and more".into()), ..CustomMessage::default() };
+        let message = CustomMessage {
+            content: Content::Text("and more".into()),
+            ..CustomMessage::default()
+        };
         BoundaryOutcome {
-            entries: if first { vec![EntryDraft::CustomMessage(message)] } else { Vec::new() },
+            entries: if first {
+                vec![EntryDraft::CustomMessage(message)]
+            } else {
+                Vec::new()
+            },
             continue_run: first,
         }
     });
     let lines = lab.run("x").await;
-    assert_eq!(lines.iter().filter(|line| *line == "turn_start").count(), 2, "{lines:#?}");
+    assert_eq!(
+        lines.iter().filter(|line| *line == "turn_start").count(),
+        2,
+        "{lines:#?}"
+    );
     assert!(lines.contains(&"message_end assistant stop [echo: and more]".to_owned()));
-    assert_eq!(lines.iter().filter(|line| *line == "agent_start").count(), 1);
+    assert_eq!(
+        lines.iter().filter(|line| *line == "agent_start").count(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -48,15 +68,32 @@ async fn before_settle_may_continue_in_a_new_low_level_run() {
     set(&lab.hooks.before_settle, move |event| {
         assert_eq!(event.outcome.as_str(), "completed");
         let first = !asked.swap(true, Ordering::SeqCst);
-        let message = CustomMessage { content: Content::Text("one more".into()), ..CustomMessage::default() };
+        let message = CustomMessage {
+            content: Content::Text("one more".into()),
+            ..CustomMessage::default()
+        };
         BoundaryOutcome {
-            entries: if first { vec![EntryDraft::CustomMessage(message)] } else { Vec::new() },
+            entries: if first {
+                vec![EntryDraft::CustomMessage(message)]
+            } else {
+                Vec::new()
+            },
             continue_run: first,
         }
     });
     let lines = lab.run("x").await;
-    assert_eq!(lines.iter().filter(|line| *line == "agent_start").count(), 2, "{lines:#?}");
-    assert_eq!(lines.iter().filter(|line| line.starts_with("agent_settled")).count(), 1);
+    assert_eq!(
+        lines.iter().filter(|line| *line == "agent_start").count(),
+        2,
+        "{lines:#?}"
+    );
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.starts_with("agent_settled"))
+            .count(),
+        1
+    );
     assert!(lines.contains(&"message_end assistant stop [echo: one more]".to_owned()));
 }
 
@@ -65,13 +102,22 @@ async fn invalid_drafts_drop_everything() {
     let lab = Lab::new().await.warmed().await;
     set(&lab.hooks.turn_end, |_| BoundaryOutcome {
         entries: vec![
-            EntryDraft::Custom { custom_type: "note".into(), data: None },
-            EntryDraft::ContextEdit { target_id: "nowhere".into(), replacement: None },
+            EntryDraft::Custom {
+                custom_type: "note".into(),
+                data: None,
+            },
+            EntryDraft::ContextEdit {
+                target_id: "nowhere".into(),
+                replacement: None,
+            },
         ],
         continue_run: true,
     });
     let lines = lab.run("x").await;
-    assert!(!lines.iter().any(|line| line.starts_with("entry_appended")), "{lines:#?}");
+    assert!(
+        !lines.iter().any(|line| line.starts_with("entry_appended")),
+        "{lines:#?}"
+    );
     assert_eq!(lines.iter().filter(|line| *line == "turn_start").count(), 1);
     let report = lab.host.wait_for_error().await;
     assert_eq!(report.extension_path, "<boundary>");

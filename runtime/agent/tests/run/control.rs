@@ -5,8 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use pier_agent::agent_session::{BashRequest, ForkRequest, NavigateOptions};
 use pier_agent::hooks::{
-    BeforeForkOutcome, BeforeTreeOutcome, ForkPosition, HookFailure, Notification, ShutdownReason, SuppliedSummary,
-    UserBashOutcome,
+    BeforeForkOutcome, BeforeTreeOutcome, ForkPosition, HookFailure, Notification, ShutdownReason,
+    SuppliedSummary, UserBashOutcome,
 };
 use pier_protocol::message::Message;
 use serde_json::json;
@@ -14,15 +14,23 @@ use serde_json::json;
 use crate::lab::{Lab, PATIENCE, Setup, set};
 
 async fn stored() -> Lab {
-    Lab::with(Setup { stored: true, ..Setup::default() }).await
+    Lab::with(Setup {
+        stored: true,
+        ..Setup::default()
+    })
+    .await
 }
 
 fn lifecycle(lab: &Lab) -> Arc<Mutex<Vec<String>>> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let list = seen.clone();
     set(&lab.hooks.notify, move |notification| match notification {
-        Notification::SessionStart { reason, .. } => list.lock().push(format!("start {}", reason.as_str())),
-        Notification::SessionShutdown { reason, .. } => list.lock().push(format!("shutdown {}", reason.as_str())),
+        Notification::SessionStart { reason, .. } => {
+            list.lock().push(format!("start {}", reason.as_str()))
+        }
+        Notification::SessionShutdown { reason, .. } => {
+            list.lock().push(format!("shutdown {}", reason.as_str()))
+        }
         Notification::SessionTree { .. } => list.lock().push("tree".into()),
         _ => {}
     });
@@ -32,7 +40,9 @@ fn lifecycle(lab: &Lab) -> Arc<Mutex<Vec<String>>> {
 fn user_entry(lab: &Lab, text: &str) -> String {
     let entries = lab.session.session().get_entries();
     let found = entries.iter().find(|entry| {
-        entry.message().is_some_and(|message| message.as_user().is_some() && message.text() == text)
+        entry
+            .message()
+            .is_some_and(|message| message.as_user().is_some() && message.text() == text)
     });
     found.unwrap().id().to_owned()
 }
@@ -60,9 +70,18 @@ async fn a_veto_changes_nothing() {
     set(&lab.hooks.before_switch, |_| true);
     assert!(lab.session.new_session(None).await.unwrap());
     assert_eq!(lab.file(), old);
-    set(&lab.hooks.before_fork, |_| BeforeForkOutcome { cancel: true, ..BeforeForkOutcome::default() });
-    let request = ForkRequest { entry_id: "whatever".into(), position: ForkPosition::Before };
-    assert!(lab.session.fork(request).await.unwrap().cancelled, "the veto comes before the entry is looked up");
+    set(&lab.hooks.before_fork, |_| BeforeForkOutcome {
+        cancel: true,
+        ..BeforeForkOutcome::default()
+    });
+    let request = ForkRequest {
+        entry_id: "whatever".into(),
+        position: ForkPosition::Before,
+    };
+    assert!(
+        lab.session.fork(request).await.unwrap().cancelled,
+        "the veto comes before the entry is looked up"
+    );
 }
 
 #[tokio::test]
@@ -71,7 +90,9 @@ async fn a_new_session_aborts_the_run_first() {
     lab.log.take();
     lab.start("@tool slow {\"ms\":20000,\"tag\":\"A\"}").await;
     lab.log.wait_for("tool_execution_start").await;
-    let replaced = tokio::time::timeout(PATIENCE, lab.session.new_session(None)).await.unwrap();
+    let replaced = tokio::time::timeout(PATIENCE, lab.session.new_session(None))
+        .await
+        .unwrap();
     assert!(!replaced.unwrap());
     assert_eq!(lab.log.take().last().unwrap(), "agent_settled true");
 }
@@ -83,14 +104,33 @@ async fn forking_before_a_message_returns_its_text() {
     lab.run("two").await;
     let old = lab.file();
     let entry_id = user_entry(&lab, "two");
-    let forked = lab.session.fork(ForkRequest { entry_id, position: ForkPosition::Before }).await.unwrap();
-    assert_eq!((forked.cancelled, forked.text.as_deref()), (false, Some("two")));
+    let forked = lab
+        .session
+        .fork(ForkRequest {
+            entry_id,
+            position: ForkPosition::Before,
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (forked.cancelled, forked.text.as_deref()),
+        (false, Some("two"))
+    );
     assert_ne!(lab.file(), old);
-    let texts: Vec<_> = lab.session.messages().iter().filter(|m| !m.is_system()).map(|m| m.text()).collect();
+    let texts: Vec<_> = lab
+        .session
+        .messages()
+        .iter()
+        .filter(|m| !m.is_system())
+        .map(|m| m.text())
+        .collect();
     assert_eq!(texts, ["one", "echo: one"]);
     let error = lab
         .session
-        .fork(ForkRequest { entry_id: "nope".into(), position: ForkPosition::Before })
+        .fork(ForkRequest {
+            entry_id: "nope".into(),
+            position: ForkPosition::Before,
+        })
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), "Invalid entry ID for forking");
@@ -106,14 +146,27 @@ async fn switching_restores_the_conversation_and_a_bad_file_changes_nothing() {
     let second = lab.file();
     let broken = lab.dir.path().join("broken.jsonl");
     std::fs::write(&broken, "not a session\n").unwrap();
-    let error = lab.session.switch_session(broken.clone()).await.unwrap_err();
-    assert!(error.to_string().contains(&*broken.to_string_lossy()), "{error}");
+    let error = lab
+        .session
+        .switch_session(broken.clone())
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains(&*broken.to_string_lossy()),
+        "{error}"
+    );
     assert_eq!(lab.file(), second);
     assert!(!lab.session.switch_session(first.clone()).await.unwrap());
     assert_eq!(lab.file(), first);
-    assert_eq!(lab.session.last_assistant_text().as_deref(), Some("echo: one"));
+    assert_eq!(
+        lab.session.last_assistant_text().as_deref(),
+        Some("echo: one")
+    );
     let seen = lifecycle(&lab);
-    assert!(!lab.session.switch_session(first).await.unwrap(), "switching to itself re-opens the file");
+    assert!(
+        !lab.session.switch_session(first).await.unwrap(),
+        "switching to itself re-opens the file"
+    );
     assert_eq!(*seen.lock(), ["shutdown resume", "start resume"]);
     lab.run("three").await;
     assert_eq!(lab.session.stats().user_messages, 2);
@@ -126,18 +179,38 @@ async fn navigating_moves_the_leaf_and_summarises_what_is_left() {
     lab.run("two").await;
     let seen = lifecycle(&lab);
     let target = user_entry(&lab, "two");
-    let options = NavigateOptions { summarize: true, label: Some("here".into()), ..NavigateOptions::default() };
+    let options = NavigateOptions {
+        summarize: true,
+        label: Some("here".into()),
+        ..NavigateOptions::default()
+    };
     let moved = lab.session.navigate(&target, options).await.unwrap();
-    assert_eq!((moved.cancelled, moved.editor_text.as_deref()), (false, Some("two")));
+    assert_eq!(
+        (moved.cancelled, moved.editor_text.as_deref()),
+        (false, Some("two"))
+    );
     assert_eq!(*seen.lock(), ["tree"]);
-    let summary = lab.session.messages().iter().find_map(|message| match &**message {
-        Message::BranchSummary(summary) => Some(summary.summary.clone()),
-        _ => None,
-    });
+    let summary = lab
+        .session
+        .messages()
+        .iter()
+        .find_map(|message| match &**message {
+            Message::BranchSummary(summary) => Some(summary.summary.clone()),
+            _ => None,
+        });
     assert!(summary.unwrap().contains("SUMMARY("));
     let lines = lab.run("three").await;
-    assert!(lines.iter().any(|line| line.starts_with("message_end assistant stop [echo:")), "{lines:#?}");
-    let error = lab.session.navigate("nope", NavigateOptions::default()).await.unwrap_err();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("message_end assistant stop [echo:")),
+        "{lines:#?}"
+    );
+    let error = lab
+        .session
+        .navigate("nope", NavigateOptions::default())
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "Entry nope not found");
 }
 
@@ -148,31 +221,74 @@ async fn a_tree_handler_supplies_the_summary_or_cancels() {
     lab.run("two").await;
     let target = user_entry(&lab, "two");
     let leaf = lab.session.session().leaf_id();
-    set(&lab.hooks.before_tree, |_| BeforeTreeOutcome { cancel: true, ..BeforeTreeOutcome::default() });
-    assert!(lab.session.navigate(&target, NavigateOptions::default()).await.unwrap().cancelled);
+    set(&lab.hooks.before_tree, |_| BeforeTreeOutcome {
+        cancel: true,
+        ..BeforeTreeOutcome::default()
+    });
+    assert!(
+        lab.session
+            .navigate(&target, NavigateOptions::default())
+            .await
+            .unwrap()
+            .cancelled
+    );
     assert_eq!(lab.session.session().leaf_id(), leaf);
     set(&lab.hooks.before_tree, |event| {
         assert!(event.user_wants_summary && !event.entries_to_summarize.is_empty());
-        let summary = SuppliedSummary { summary: "mine".into(), ..SuppliedSummary::default() };
-        BeforeTreeOutcome { summary: Some(summary), ..BeforeTreeOutcome::default() }
+        let summary = SuppliedSummary {
+            summary: "mine".into(),
+            ..SuppliedSummary::default()
+        };
+        BeforeTreeOutcome {
+            summary: Some(summary),
+            ..BeforeTreeOutcome::default()
+        }
     });
-    let options = NavigateOptions { summarize: true, ..NavigateOptions::default() };
+    let options = NavigateOptions {
+        summarize: true,
+        ..NavigateOptions::default()
+    };
     lab.session.navigate(&target, options).await.unwrap();
-    assert!(lab.session.messages().iter().any(|message| message.text() == "mine"));
+    assert!(
+        lab.session
+            .messages()
+            .iter()
+            .any(|message| message.text() == "mine")
+    );
 }
 
 #[tokio::test]
 async fn a_users_command_is_streamed_and_recorded() {
     let lab = stored().await.warmed().await;
     lab.log.take();
-    let request = BashRequest { command: "echo hi; exit 4".into(), id: Some(json!("c9")), ..BashRequest::default() };
+    let request = BashRequest {
+        command: "echo hi; exit 4".into(),
+        id: Some(json!("c9")),
+        ..BashRequest::default()
+    };
     let result = lab.session.bash(request).await.unwrap();
-    assert_eq!((result.output.as_str(), result.exit_code, result.cancelled), ("hi\n", Some(4), false));
-    assert_eq!(lab.log.take(), ["bash_execution_update \"hi\\n\""], "no message events");
-    assert!(matches!(lab.session.messages().last().map(|m| &**m), Some(Message::BashExecution(_))));
+    assert_eq!(
+        (result.output.as_str(), result.exit_code, result.cancelled),
+        ("hi\n", Some(4), false)
+    );
+    assert_eq!(
+        lab.log.take(),
+        ["bash_execution_update \"hi\\n\""],
+        "no message events"
+    );
+    assert!(matches!(
+        lab.session.messages().last().map(|m| &**m),
+        Some(Message::BashExecution(_))
+    ));
     let lines = lab.run("").await;
-    let answer = lines.iter().find(|line| line.starts_with("message_end assistant")).unwrap();
-    assert!(answer.contains("echo: Ran `echo hi; exit 4` ``` hi ``` Command exited with code 4"), "{answer}");
+    let answer = lines
+        .iter()
+        .find(|line| line.starts_with("message_end assistant"))
+        .unwrap();
+    assert!(
+        answer.contains("echo: Ran `echo hi; exit 4` ``` hi ``` Command exited with code 4"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -181,12 +297,28 @@ async fn a_command_during_a_run_is_recorded_after_it() {
     lab.log.take();
     lab.start("@tool slow {\"ms\":300,\"tag\":\"A\"}").await;
     lab.log.wait_for("tool_execution_start").await;
-    let request = BashRequest { command: "echo during".into(), exclude_from_context: true, id: None };
+    let request = BashRequest {
+        command: "echo during".into(),
+        exclude_from_context: true,
+        id: None,
+    };
     lab.session.bash(request).await.unwrap();
     assert!(!lab.entry_types().is_empty());
-    assert!(lab.session.messages().iter().all(|message| message.role() != "bashExecution"));
+    assert!(
+        lab.session
+            .messages()
+            .iter()
+            .all(|message| message.role() != "bashExecution")
+    );
     lab.settled().await;
-    assert_eq!(lab.session.messages().last().map(|message| message.role().to_owned()).as_deref(), Some("bashExecution"));
+    assert_eq!(
+        lab.session
+            .messages()
+            .last()
+            .map(|message| message.role().to_owned())
+            .as_deref(),
+        Some("bashExecution")
+    );
 }
 
 #[tokio::test]
@@ -194,19 +326,47 @@ async fn aborting_commands_and_handlers_that_replace_or_prevent_them() {
     let lab = stored().await.warmed().await;
     let session = lab.session.clone();
     let running = tokio::spawn(async move {
-        session.bash(BashRequest { command: "echo start; sleep 30".into(), ..BashRequest::default() }).await
+        session
+            .bash(BashRequest {
+                command: "echo start; sleep 30".into(),
+                ..BashRequest::default()
+            })
+            .await
     });
     lab.log.wait_for("bash_execution_update").await;
     lab.session.abort_bash();
-    let result = tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap().unwrap();
+    let result = tokio::time::timeout(PATIENCE, running)
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert!(result.cancelled && result.exit_code.is_none());
     set(&lab.hooks.user_bash, |event| match event.command.as_str() {
-        "fake" => Ok(UserBashOutcome::Result(pier_agent::bash::BashResult { output: "faked".into(), ..Default::default() })),
-        _ => Err(HookFailure { message: "not here".into() }),
+        "fake" => Ok(UserBashOutcome::Result(pier_agent::bash::BashResult {
+            output: "faked".into(),
+            ..Default::default()
+        })),
+        _ => Err(HookFailure {
+            message: "not here".into(),
+        }),
     });
-    let fake = lab.session.bash(BashRequest { command: "fake".into(), ..BashRequest::default() }).await.unwrap();
+    let fake = lab
+        .session
+        .bash(BashRequest {
+            command: "fake".into(),
+            ..BashRequest::default()
+        })
+        .await
+        .unwrap();
     assert_eq!(fake.output, "faked");
-    let error = lab.session.bash(BashRequest { command: "ls".into(), ..BashRequest::default() }).await.unwrap_err();
+    let error = lab
+        .session
+        .bash(BashRequest {
+            command: "ls".into(),
+            ..BashRequest::default()
+        })
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "not here");
 }
 
@@ -214,12 +374,34 @@ async fn aborting_commands_and_handlers_that_replace_or_prevent_them() {
 async fn entries_and_names_are_visible_at_once_and_announced_in_order() {
     let lab = stored().await.warmed().await;
     lab.log.take();
-    let id = lab.session.append_custom_entry("state", Some(json!({"a": 1}))).unwrap();
-    assert!(lab.session.session().get_branch(None).iter().any(|entry| entry.id() == id));
+    let id = lab
+        .session
+        .append_custom_entry("state", Some(json!({"a": 1})))
+        .unwrap();
+    assert!(
+        lab.session
+            .session()
+            .get_branch(None)
+            .iter()
+            .any(|entry| entry.id() == id)
+    );
     lab.session.set_label(&id, Some("mark")).unwrap();
     lab.session.set_session_name("  my name ").await.unwrap();
-    assert_eq!(lab.log.take(), ["entry_appended custom", "session_info_changed Some(\"my name\")"]);
-    assert_eq!(lab.session.set_session_name("  ").await.unwrap_err().to_string(), "Session name cannot be empty");
+    assert_eq!(
+        lab.log.take(),
+        [
+            "entry_appended custom",
+            "session_info_changed Some(\"my name\")"
+        ]
+    );
+    assert_eq!(
+        lab.session
+            .set_session_name("  ")
+            .await
+            .unwrap_err()
+            .to_string(),
+        "Session name cannot be empty"
+    );
 }
 
 #[tokio::test]
@@ -229,12 +411,19 @@ async fn shutting_down_aborts_silently_and_stores_the_end() {
     lab.log.take();
     lab.start("@tool slow {\"ms\":20000,\"tag\":\"A\"}").await;
     lab.log.wait_for("tool_execution_start").await;
-    tokio::time::timeout(PATIENCE, lab.session.shutdown(ShutdownReason::Quit)).await.unwrap();
-    assert_eq!(lab.log.take().last().unwrap(), "tool_execution_start call_1", "nothing is written any more");
+    tokio::time::timeout(PATIENCE, lab.session.shutdown(ShutdownReason::Quit))
+        .await
+        .unwrap();
+    assert_eq!(
+        lab.log.take().last().unwrap(),
+        "tool_execution_start call_1",
+        "nothing is written any more"
+    );
     assert_eq!(*seen.lock(), ["shutdown quit"]);
     let text = std::fs::read_to_string(lab.file()).unwrap();
     assert!(text.contains("slow aborted"));
-    let request = pier_agent::agent_session::PromptRequest::new("x", pier_agent::hooks::InputSource::Rpc);
+    let request =
+        pier_agent::agent_session::PromptRequest::new("x", pier_agent::hooks::InputSource::Rpc);
     assert!(lab.submit(request).await.is_err());
 }
 
@@ -255,16 +444,30 @@ async fn a_reload_keeps_the_session() {
 async fn a_resumed_session_has_its_tools_and_model_back() {
     let lab = stored().await;
     lab.session.set_active_tools(&["echo".to_owned()]);
-    lab.session.set_model("scripted", "scripted-think").await.unwrap();
+    lab.session
+        .set_model("scripted", "scripted-think")
+        .await
+        .unwrap();
     lab.run("hi").await;
     let (file, session) = (lab.file(), lab.session.session());
     session.close();
     let options = session.options();
     let Lab { dir, .. } = lab;
     let manager = pier_agent::session::SessionManager::open(&file, &options).unwrap();
-    let again = Lab::around(manager, Setup { model: "none", ..Setup::default() }, dir).await;
+    let again = Lab::around(
+        manager,
+        Setup {
+            model: "none",
+            ..Setup::default()
+        },
+        dir,
+    )
+    .await;
     assert_eq!(again.session.active_tools(), ["echo"]);
     assert_eq!(again.session.model().unwrap().id, "scripted-think");
     let lines = again.run("more").await;
-    assert!(!lines.iter().any(|line| line.contains("system")), "nothing changed: {lines:#?}");
+    assert!(
+        !lines.iter().any(|line| line.contains("system")),
+        "nothing changed: {lines:#?}"
+    );
 }

@@ -16,7 +16,10 @@ fn message(text: &str) -> CustomMessageRequest {
 }
 
 fn options(deliver_as: Option<DeliverAs>, trigger_turn: Option<bool>) -> DeliveryOptions {
-    DeliveryOptions { deliver_as, trigger_turn }
+    DeliveryOptions {
+        deliver_as,
+        trigger_turn,
+    }
 }
 
 async fn lab(rules: &str) -> Lab {
@@ -27,7 +30,8 @@ async fn lab(rules: &str) -> Lab {
 /// Sends while a slow tool runs; returns the events of the run.
 async fn during_a_run(lab: &Lab, options: DeliveryOptions) -> Vec<String> {
     lab.log.take();
-    lab.start("@text w\n@tool slow {\"ms\":120,\"tag\":\"A\"}").await;
+    lab.start("@text w\n@tool slow {\"ms\":120,\"tag\":\"A\"}")
+        .await;
     lab.log.wait_for("tool_execution_start").await;
     lab.session.send_custom_message(message("custom"), options);
     lab.settled().await;
@@ -52,7 +56,13 @@ async fn idle_without_a_trigger_it_is_stored() {
     for deliver_as in [None, STEER, FOLLOW] {
         let lab = lab("host").await;
         let lines = while_idle(&lab, options(deliver_as, None), "message_end custom").await;
-        assert_eq!(lines, ["message_start custom [custom]", "message_end custom [custom]"]);
+        assert_eq!(
+            lines,
+            [
+                "message_start custom [custom]",
+                "message_end custom [custom]"
+            ]
+        );
         assert_eq!(lab.entry_types().last().unwrap(), "custom_message");
     }
 }
@@ -60,7 +70,8 @@ async fn idle_without_a_trigger_it_is_stored() {
 #[tokio::test]
 async fn idle_storage_is_visible_at_once() {
     let lab = lab("host").await;
-    lab.session.send_custom_message(message("custom"), options(None, None));
+    lab.session
+        .send_custom_message(message("custom"), options(None, None));
     assert_eq!(lab.entry_types().last().unwrap(), "custom_message");
 }
 
@@ -86,13 +97,24 @@ async fn idle_with_a_trigger_it_starts_a_run() {
 
 #[tokio::test]
 async fn busy_it_steers_by_default() {
-    for (deliver_as, trigger) in [(None, None), (STEER, None), (None, Some(true)), (STEER, Some(true))] {
+    for (deliver_as, trigger) in [
+        (None, None),
+        (STEER, None),
+        (None, Some(true)),
+        (STEER, Some(true)),
+    ] {
         let lab = lab("host").await;
         let lines = during_a_run(&lab, options(deliver_as, trigger)).await;
-        let at = lines.iter().position(|line| line == "message_start custom [custom]").unwrap();
+        let at = lines
+            .iter()
+            .position(|line| line == "message_start custom [custom]")
+            .unwrap();
         assert_eq!(lines[at - 1], "turn_start", "{lines:#?}");
         assert_eq!(lines[at + 3], "message_end assistant stop [echo: custom]");
-        assert!(!lines.iter().any(|line| line.starts_with("queue_update")), "custom messages are not listed");
+        assert!(
+            !lines.iter().any(|line| line.starts_with("queue_update")),
+            "custom messages are not listed"
+        );
         assert_eq!(lines[lines.len() - 2], "agent_end 5 false");
     }
 }
@@ -101,7 +123,10 @@ async fn busy_it_steers_by_default() {
 async fn busy_a_follow_up_waits_until_the_run_would_stop() {
     let lab = lab("host").await;
     let lines = during_a_run(&lab, options(FOLLOW, None)).await;
-    let at = lines.iter().position(|line| line == "message_start custom [custom]").unwrap();
+    let at = lines
+        .iter()
+        .position(|line| line == "message_start custom [custom]")
+        .unwrap();
     assert_eq!(lines[at - 2], "turn_end stop 0", "{lines:#?}");
     assert_eq!(lines[lines.len() - 2], "agent_end 6 false");
 }
@@ -112,10 +137,17 @@ async fn an_explicit_no_is_stored_at_the_end_of_the_turn() {
         for deliver_as in [None, STEER, FOLLOW] {
             let lab = lab(rules).await;
             let lines = during_a_run(&lab, options(deliver_as, Some(false))).await;
-            let at = lines.iter().position(|line| line == "message_start custom [custom]").unwrap();
+            let at = lines
+                .iter()
+                .position(|line| line == "message_start custom [custom]")
+                .unwrap();
             assert_eq!(lines[at - 1], "turn_end toolUse 1", "{lines:#?}");
             assert_eq!(lines[at + 2], "turn_start");
-            assert_eq!(lines[lines.len() - 2], "agent_end 4 false", "it is no part of the run");
+            assert_eq!(
+                lines[lines.len() - 2],
+                "agent_end 4 false",
+                "it is no part of the run"
+            );
         }
     }
 }
@@ -124,7 +156,10 @@ async fn an_explicit_no_is_stored_at_the_end_of_the_turn() {
 async fn under_xcsh_rules_an_explicit_no_still_steers() {
     let lab = lab("xcsh").await;
     let lines = during_a_run(&lab, options(STEER, Some(false))).await;
-    let at = lines.iter().position(|line| line == "message_start custom [custom]").unwrap();
+    let at = lines
+        .iter()
+        .position(|line| line == "message_start custom [custom]")
+        .unwrap();
     assert_eq!(lines[at - 1], "turn_start");
 }
 
@@ -132,7 +167,8 @@ async fn under_xcsh_rules_an_explicit_no_still_steers() {
 async fn next_turn_waits_for_the_next_user_prompt() {
     for trigger in [None, Some(true)] {
         let idle = lab("host").await;
-        idle.session.send_custom_message(message("custom"), options(NEXT, trigger));
+        idle.session
+            .send_custom_message(message("custom"), options(NEXT, trigger));
         assert!(idle.session.is_idle() && idle.session.has_pending_messages());
         let lines = idle.run("go").await;
         assert_eq!(
@@ -146,7 +182,10 @@ async fn next_turn_waits_for_the_next_user_prompt() {
         );
         let busy = lab("host").await;
         let lines = during_a_run(&busy, options(NEXT, trigger)).await;
-        assert!(!lines.iter().any(|line| line.contains("custom")), "{lines:#?}");
+        assert!(
+            !lines.iter().any(|line| line.contains("custom")),
+            "{lines:#?}"
+        );
         let lines = busy.run("go").await;
         assert_eq!(lines[4], "message_start custom [custom]");
     }
@@ -156,7 +195,13 @@ async fn next_turn_waits_for_the_next_user_prompt() {
 async fn under_xcsh_rules_next_turn_is_stored_or_starts_a_run_when_idle() {
     let stored = lab("xcsh").await;
     let lines = while_idle(&stored, options(NEXT, None), "message_end custom").await;
-    assert_eq!(lines, ["message_start custom [custom]", "message_end custom [custom]"]);
+    assert_eq!(
+        lines,
+        [
+            "message_start custom [custom]",
+            "message_end custom [custom]"
+        ]
+    );
     let run = lab("xcsh").await;
     let lines = while_idle(&run, options(NEXT, Some(true)), "agent_settled").await;
     assert_eq!(lines[0], "agent_start");
@@ -168,9 +213,19 @@ async fn under_xcsh_rules_a_busy_next_turn_with_a_trigger_continues() {
     lab.log.take();
     lab.start("@tool slow {\"ms\":120,\"tag\":\"A\"}").await;
     lab.log.wait_for("tool_execution_start").await;
-    lab.session.send_custom_message(message("custom"), options(NEXT, Some(true)));
-    lab.log.wait_for("message_end assistant stop [echo: custom]").await;
+    lab.session
+        .send_custom_message(message("custom"), options(NEXT, Some(true)));
+    lab.log
+        .wait_for("message_end assistant stop [echo: custom]")
+        .await;
     lab.settled().await;
     let lines = lab.log.take();
-    assert_eq!(lines.iter().filter(|line| line.starts_with("agent_settled")).count(), 2, "{lines:#?}");
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.starts_with("agent_settled"))
+            .count(),
+        2,
+        "{lines:#?}"
+    );
 }

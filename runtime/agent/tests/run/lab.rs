@@ -16,7 +16,9 @@ use pier_agent::provider::scripted::ScriptedProvider;
 use pier_agent::provider::{ModelProvider, ProviderRegistry};
 use pier_agent::session::{NewSession, SessionDirs, SessionManager, SessionOptions};
 use pier_agent::settings::SettingsStore;
-use pier_agent::tool::{ExecutionMode, Tool, ToolCall, ToolError, ToolFilter, ToolOutput, ToolRegistry, ToolSpec};
+use pier_agent::tool::{
+    ExecutionMode, Tool, ToolCall, ToolError, ToolFilter, ToolOutput, ToolRegistry, ToolSpec,
+};
 use pier_agent::{AgentConfig, AgentSession};
 use pier_protocol::event::AgentEvent;
 use pier_protocol::extension::{ExtensionErrorReport, SourceInfo};
@@ -60,7 +62,12 @@ impl Log {
         let found = async {
             loop {
                 let changed = self.changed.notified();
-                if self.lines.lock().iter().any(|line| line.starts_with(prefix)) {
+                if self
+                    .lines
+                    .lock()
+                    .iter()
+                    .any(|line| line.starts_with(prefix))
+                {
                     return;
                 }
                 changed.await;
@@ -81,7 +88,11 @@ impl Log {
                 changed.await;
             }
         };
-        assert!(tokio::time::timeout(PATIENCE, found).await.is_ok(), "{} updates", self.updates());
+        assert!(
+            tokio::time::timeout(PATIENCE, found).await.is_ok(),
+            "{} updates",
+            self.updates()
+        );
     }
 }
 
@@ -110,12 +121,24 @@ fn describe(message: &Message) -> String {
                     other => other.as_text().unwrap_or("?").to_owned(),
                 })
                 .collect();
-            let error = answer.error_message.as_deref().map(|text| format!(" !{text}")).unwrap_or_default();
-            format!("assistant {} [{}]{error}", answer.stop_reason.as_str(), parts.join(" "))
+            let error = answer
+                .error_message
+                .as_deref()
+                .map(|text| format!(" !{text}"))
+                .unwrap_or_default();
+            format!(
+                "assistant {} [{}]{error}",
+                answer.stop_reason.as_str(),
+                parts.join(" ")
+            )
         }
         Message::ToolResult(result) => {
             let error = if result.is_error { " ERR" } else { "" };
-            format!("toolResult {} [{}]{error}", result.tool_call_id, joined_text(&result.content))
+            format!(
+                "toolResult {} [{}]{error}",
+                result.tool_call_id,
+                joined_text(&result.content)
+            )
         }
         Message::System(_) => "system".to_owned(),
         other => format!("{} [{}]", other.role(), other.text()),
@@ -128,34 +151,90 @@ fn line(event: &AgentEvent) -> String {
         AgentEvent::MessageStart { message } | AgentEvent::MessageEnd { message } => {
             format!("{name} {}", describe(message))
         }
-        AgentEvent::TurnEnd { message, tool_results, .. } => {
-            let stop = message.as_assistant().map_or("?", |answer| answer.stop_reason.as_str());
+        AgentEvent::TurnEnd {
+            message,
+            tool_results,
+            ..
+        } => {
+            let stop = message
+                .as_assistant()
+                .map_or("?", |answer| answer.stop_reason.as_str());
             format!("{name} {stop} {}", tool_results.len())
         }
-        AgentEvent::AgentEnd { messages, will_retry } => format!("{name} {} {will_retry}", messages.len()),
+        AgentEvent::AgentEnd {
+            messages,
+            will_retry,
+        } => format!("{name} {} {will_retry}", messages.len()),
         AgentEvent::AgentSettled { aborted } => format!("{name} {aborted}"),
         AgentEvent::ToolExecutionStart { tool_call_id, .. } => format!("{name} {tool_call_id}"),
-        AgentEvent::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
-            format!("{name} {tool_call_id} [{}]", joined_text(&partial_result.content))
+        AgentEvent::ToolExecutionUpdate {
+            tool_call_id,
+            partial_result,
+            ..
+        } => {
+            format!(
+                "{name} {tool_call_id} [{}]",
+                joined_text(&partial_result.content)
+            )
         }
-        AgentEvent::ToolExecutionEnd { tool_call_id, result, is_error, duration_ms, .. } => {
+        AgentEvent::ToolExecutionEnd {
+            tool_call_id,
+            result,
+            is_error,
+            duration_ms,
+            ..
+        } => {
             let error = if *is_error { " ERR" } else { "" };
-            let ran = if duration_ms.is_some() { "" } else { " never ran" };
-            format!("{name} {tool_call_id} [{}]{error}{ran}", joined_text(&result.content))
+            let ran = if duration_ms.is_some() {
+                ""
+            } else {
+                " never ran"
+            };
+            format!(
+                "{name} {tool_call_id} [{}]{error}{ran}",
+                joined_text(&result.content)
+            )
         }
-        AgentEvent::QueueUpdate { steering, follow_up } => format!("{name} {steering:?} {follow_up:?}"),
+        AgentEvent::QueueUpdate {
+            steering,
+            follow_up,
+        } => format!("{name} {steering:?} {follow_up:?}"),
         AgentEvent::EntryAppended { entry } => format!("{name} {}", entry.entry_type()),
         AgentEvent::CompactionStart { reason } => format!("{name} {}", reason.as_str()),
-        AgentEvent::CompactionEnd { reason, result, aborted, will_retry, error_message } => {
+        AgentEvent::CompactionEnd {
+            reason,
+            result,
+            aborted,
+            will_retry,
+            error_message,
+        } => {
             let result = if result.is_some() { "done" } else { "none" };
-            let error = error_message.as_deref().map(|text| format!(" !{text}")).unwrap_or_default();
-            format!("{name} {} {result} aborted={aborted} retry={will_retry}{error}", reason.as_str())
+            let error = error_message
+                .as_deref()
+                .map(|text| format!(" !{text}"))
+                .unwrap_or_default();
+            format!(
+                "{name} {} {result} aborted={aborted} retry={will_retry}{error}",
+                reason.as_str()
+            )
         }
-        AgentEvent::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+        AgentEvent::AutoRetryStart {
+            attempt,
+            max_attempts,
+            delay_ms,
+            error_message,
+        } => {
             format!("{name} {attempt}/{max_attempts} {delay_ms} {error_message}")
         }
-        AgentEvent::AutoRetryEnd { success, attempt, final_error } => {
-            format!("{name} {success} {attempt} {}", final_error.as_deref().unwrap_or("-"))
+        AgentEvent::AutoRetryEnd {
+            success,
+            attempt,
+            final_error,
+        } => {
+            format!(
+                "{name} {success} {attempt} {}",
+                final_error.as_deref().unwrap_or("-")
+            )
         }
         AgentEvent::ThinkingLevelChanged { level } => format!("{name} {level}"),
         AgentEvent::SessionInfoChanged { name: session } => format!("{name} {session:?}"),
@@ -320,7 +399,9 @@ impl TestHost {
                 changed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, found).await.expect("an error report")
+        tokio::time::timeout(PATIENCE, found)
+            .await
+            .expect("an error report")
     }
 }
 
@@ -335,13 +416,23 @@ impl HostActions for TestHost {
         self.warnings.lock().push(message.to_owned());
     }
 
-    async fn reload_runtime(&self, ended: ShutdownReason, starting: SessionStartReason) -> Result<(), String> {
-        self.reloads.lock().push(format!("{} {}", ended.as_str(), starting.as_str()));
+    async fn reload_runtime(
+        &self,
+        ended: ShutdownReason,
+        starting: SessionStartReason,
+    ) -> Result<(), String> {
+        self.reloads
+            .lock()
+            .push(format!("{} {}", ended.as_str(), starting.as_str()));
         Ok(())
     }
 }
 
-type Body = Arc<dyn Fn(ToolCall) -> futures::future::BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync>;
+type Body = Arc<
+    dyn Fn(ToolCall) -> futures::future::BoxFuture<'static, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync,
+>;
 
 /// A tool made of a closure.
 pub struct TestTool {
@@ -367,7 +458,10 @@ where
 {
     let mut spec = ToolSpec::new(name, name, parameters, SourceInfo::builtin("test"));
     spec.execution_mode = mode;
-    Arc::new(TestTool { spec, body: Arc::new(move |call| Box::pin(body(call))) })
+    Arc::new(TestTool {
+        spec,
+        body: Arc::new(move |call| Box::pin(body(call))),
+    })
 }
 
 fn object(properties: Value, required: Value) -> Value {
@@ -381,11 +475,15 @@ pub fn demo_tools() -> Vec<Arc<dyn Tool>> {
     vec![
         tool(
             "echo",
-            object(json!({"text": {"type": "string"}, "n": {"type": "number"}}), json!(["text"])),
+            object(
+                json!({"text": {"type": "string"}, "n": {"type": "number"}}),
+                json!(["text"]),
+            ),
             Parallel,
             move |call| async move {
                 let said = text(&call, "text");
-                call.updates.send(ToolOutput::text(format!("partial {said}")));
+                call.updates
+                    .send(ToolOutput::text(format!("partial {said}")));
                 Ok(ToolOutput {
                     details: Some(json!({"length": said.len(), "n": call.args["n"]})),
                     ..ToolOutput::text(format!("echoed {said}"))
@@ -394,7 +492,10 @@ pub fn demo_tools() -> Vec<Arc<dyn Tool>> {
         ),
         tool(
             "slow",
-            object(json!({"ms": {"type": "number"}, "tag": {"type": "string"}}), json!(["ms", "tag"])),
+            object(
+                json!({"ms": {"type": "number"}, "tag": {"type": "string"}}),
+                json!(["ms", "tag"]),
+            ),
             Parallel,
             move |call| async move {
                 let ms = call.args["ms"].as_u64().unwrap_or(0);
@@ -402,16 +503,32 @@ pub fn demo_tools() -> Vec<Arc<dyn Tool>> {
                     () = tokio::time::sleep(Duration::from_millis(ms)) => {}
                     () = call.cancel.cancelled() => return Err(ToolError::failed("slow aborted")),
                 }
-                Ok(ToolOutput::text(format!("slept {ms} {}", text(&call, "tag"))))
+                Ok(ToolOutput::text(format!(
+                    "slept {ms} {}",
+                    text(&call, "tag")
+                )))
             },
         ),
-        tool("seq", object(json!({"tag": {"type": "string"}}), json!(["tag"])), Sequential, move |call| async move {
-            Ok(ToolOutput::text(format!("seq {}", text(&call, "tag"))))
+        tool(
+            "seq",
+            object(json!({"tag": {"type": "string"}}), json!(["tag"])),
+            Sequential,
+            move |call| async move { Ok(ToolOutput::text(format!("seq {}", text(&call, "tag")))) },
+        ),
+        tool("boom", object(json!({}), json!([])), Parallel, |_| async {
+            Err(ToolError::failed("boom failed"))
         }),
-        tool("boom", object(json!({}), json!([])), Parallel, |_| async { Err(ToolError::failed("boom failed")) }),
-        tool("finish", object(json!({}), json!([])), Parallel, |_| async {
-            Ok(ToolOutput { terminate: Some(true), ..ToolOutput::text("finished") })
-        }),
+        tool(
+            "finish",
+            object(json!({}), json!([])),
+            Parallel,
+            |_| async {
+                Ok(ToolOutput {
+                    terminate: Some(true),
+                    ..ToolOutput::text("finished")
+                })
+            },
+        ),
     ]
 }
 
@@ -426,7 +543,13 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Setup { settings: json!({}), provider: None, model: "scripted-1", tools: demo_tools(), stored: false }
+        Setup {
+            settings: json!({}),
+            provider: None,
+            model: "scripted-1",
+            tools: demo_tools(),
+            stored: false,
+        }
     }
 }
 
@@ -446,7 +569,11 @@ impl Lab {
     }
 
     pub async fn with_settings(settings: Value) -> Self {
-        Self::with(Setup { settings, ..Setup::default() }).await
+        Self::with(Setup {
+            settings,
+            ..Setup::default()
+        })
+        .await
     }
 
     pub async fn with(setup: Setup) -> Self {
@@ -461,16 +588,23 @@ impl Lab {
     }
 
     pub async fn around(manager: SessionManager, setup: Setup, dir: tempfile::TempDir) -> Self {
-        let Value::Object(settings) = setup.settings else { panic!("settings must be an object") };
+        let Value::Object(settings) = setup.settings else {
+            panic!("settings must be an object")
+        };
         let providers = Arc::new(ProviderRegistry::new());
-        let provider = setup.provider.unwrap_or_else(|| Arc::new(ScriptedProvider::new()));
+        let provider = setup
+            .provider
+            .unwrap_or_else(|| Arc::new(ScriptedProvider::new()));
         providers.register("test", "scripted", provider, ScriptedProvider::models());
         let model: Option<Arc<Model>> = providers.find("scripted", setup.model);
         let tools = Arc::new(ToolRegistry::new(ToolFilter::default()));
         for tool in setup.tools {
             tools.register("test", tool);
         }
-        let (hooks, host) = (Arc::new(TestHooks::default()), Arc::new(TestHost::default()));
+        let (hooks, host) = (
+            Arc::new(TestHooks::default()),
+            Arc::new(TestHost::default()),
+        );
         let session = AgentSession::new(AgentConfig {
             session: manager,
             settings: Arc::new(SettingsStore::in_memory(settings)),
@@ -486,22 +620,37 @@ impl Lab {
         let log = Arc::new(Log::default());
         let subscription = session.subscribe(log.clone());
         session.start(SessionStartReason::Startup).await;
-        Lab { session, log, hooks, host, dir, _subscription: subscription }
+        Lab {
+            session,
+            log,
+            hooks,
+            host,
+            dir,
+            _subscription: subscription,
+        }
     }
 
     pub async fn submit(&self, request: PromptRequest) -> Result<Disposition, SessionError> {
-        tokio::time::timeout(PATIENCE, self.session.prompt(request)).await.expect("an answer to the prompt")
+        tokio::time::timeout(PATIENCE, self.session.prompt(request))
+            .await
+            .expect("an answer to the prompt")
     }
 
     /// Starts a run.
     pub async fn start(&self, text: &str) {
-        let admitted = self.submit(PromptRequest::new(text, InputSource::Rpc)).await;
+        let admitted = self
+            .submit(PromptRequest::new(text, InputSource::Rpc))
+            .await;
         assert!(matches!(admitted, Ok(Disposition::Started)), "{admitted:?}");
     }
 
     pub async fn settled(&self) {
         let settled = tokio::time::timeout(PATIENCE, self.session.run_settled()).await;
-        assert!(settled.is_ok(), "the run did not settle: {:#?}", self.log.lines());
+        assert!(
+            settled.is_ok(),
+            "the run did not settle: {:#?}",
+            self.log.lines()
+        );
     }
 
     /// Runs a prompt to its end and returns its events.
@@ -520,15 +669,26 @@ impl Lab {
 
     /// Types of the entries on the branch.
     pub fn entry_types(&self) -> Vec<String> {
-        self.session.session().get_branch(None).iter().map(|entry| entry.entry_type().to_owned()).collect()
+        self.session
+            .session()
+            .get_branch(None)
+            .iter()
+            .map(|entry| entry.entry_type().to_owned())
+            .collect()
     }
 
     pub fn file(&self) -> PathBuf {
-        self.session.session().session_file().expect("a session with a file")
+        self.session
+            .session()
+            .session_file()
+            .expect("a session with a file")
     }
 }
 
 /// Short names of a sequence: the first words of each line up to `words`.
 pub fn heads(lines: &[String], words: usize) -> Vec<String> {
-    lines.iter().map(|line| line.split(' ').take(words).collect::<Vec<_>>().join(" ")).collect()
+    lines
+        .iter()
+        .map(|line| line.split(' ').take(words).collect::<Vec<_>>().join(" "))
+        .collect()
 }

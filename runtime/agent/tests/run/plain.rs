@@ -32,27 +32,56 @@ async fn the_first_prompt_brings_a_system_message() {
     // text_start, "echo: ", "hello ", "there", text_end
     assert_eq!(lab.log.updates(), 5);
     let second = lab.run("again").await;
-    assert!(!second.iter().any(|line| line.contains("system")), "{second:#?}");
+    assert!(
+        !second.iter().any(|line| line.contains("system")),
+        "{second:#?}"
+    );
 }
 
 #[tokio::test]
 async fn the_stored_answer_is_complete_and_never_pending() {
-    let lab = Lab::with(Setup { stored: true, ..Setup::default() }).await;
+    let lab = Lab::with(Setup {
+        stored: true,
+        ..Setup::default()
+    })
+    .await;
     lab.run("@usage 1000 200 50 20\n@text usage").await;
     let types = lab.entry_types();
-    assert_eq!(types, ["model_change", "thinking_level_change", "message", "message", "message"]);
+    assert_eq!(
+        types,
+        [
+            "model_change",
+            "thinking_level_change",
+            "message",
+            "message",
+            "message"
+        ]
+    );
     let messages = lab.session.messages();
-    let Some(Message::Assistant(answer)) = messages.last().map(|message| &**message) else { panic!("{messages:?}") };
+    let Some(Message::Assistant(answer)) = messages.last().map(|message| &**message) else {
+        panic!("{messages:?}")
+    };
     assert_eq!(answer.stop_reason, StopReason::Stop);
     assert_eq!(answer.thinking_level.as_deref(), Some("off"));
     assert!(answer.duration_ms.is_some());
     assert_eq!(answer.usage.total_tokens, 1270);
-    assert!((answer.usage.cost.total - 0.00143).abs() < 1e-9, "{:?}", answer.usage.cost);
+    assert!(
+        (answer.usage.cost.total - 0.00143).abs() < 1e-9,
+        "{:?}",
+        answer.usage.cost
+    );
     let text = std::fs::read_to_string(lab.file()).unwrap();
     assert_eq!(text.lines().count(), 6, "the header and five entries");
     assert!(!text.contains("pending"));
     let stats = lab.session.stats();
-    assert_eq!((stats.user_messages, stats.assistant_messages, stats.tokens.total), (1, 1, 1270));
+    assert_eq!(
+        (
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tokens.total
+        ),
+        (1, 1, 1270)
+    );
     let usage = lab.session.context_usage().unwrap();
     assert_eq!((usage.tokens, usage.context_window), (Some(1270), 128_000));
     assert_eq!(lab.session.last_assistant_text().as_deref(), Some("usage"));
@@ -81,10 +110,18 @@ async fn a_request_that_fails_before_it_streams_has_no_pending_phase() {
 #[tokio::test]
 async fn a_failure_in_the_middle_keeps_what_was_said() {
     let lab = Lab::new().await.warmed().await;
-    let lines = lab.run("@midError something broke\n@text partial answer").await;
+    let lines = lab
+        .run("@midError something broke\n@text partial answer")
+        .await;
     assert_eq!(lines[4], "message_start assistant pending []");
-    assert_eq!(lines[5], "message_end assistant error [partial answer] !something broke");
-    assert_eq!(lab.session.last_assistant_text().as_deref(), Some("partial answer"));
+    assert_eq!(
+        lines[5],
+        "message_end assistant error [partial answer] !something broke"
+    );
+    assert_eq!(
+        lab.session.last_assistant_text().as_deref(),
+        Some("partial answer")
+    );
 }
 
 #[tokio::test]
@@ -102,7 +139,10 @@ async fn before_agent_start_adds_messages_and_forces_the_prompt_of_one_run() {
     set(&lab.hooks.before_agent_start, |event| {
         assert_eq!(event.prompt, "hi");
         BeforeAgentStartOutcome {
-            messages: vec![CustomMessage { content: Content::Text("note".into()), ..CustomMessage::default() }],
+            messages: vec![CustomMessage {
+                content: Content::Text("note".into()),
+                ..CustomMessage::default()
+            }],
             system_prompt: Some("be brief".into()),
         }
     });
@@ -111,8 +151,17 @@ async fn before_agent_start_adds_messages_and_forces_the_prompt_of_one_run() {
     lab.settled().await;
     let lines = lab.log.take();
     assert_eq!(lines[6], "message_start custom [note]", "{lines:#?}");
-    assert_eq!(lab.session.system_prompt(), base, "the prompt was forced for that run only");
-    assert!(lab.session.messages().iter().all(|message| !message.text().contains("be brief")));
+    assert_eq!(
+        lab.session.system_prompt(),
+        base,
+        "the prompt was forced for that run only"
+    );
+    assert!(
+        lab.session
+            .messages()
+            .iter()
+            .all(|message| !message.text().contains("be brief"))
+    );
 }
 
 #[tokio::test]
@@ -123,13 +172,20 @@ async fn handlers_finish_before_clients_see_an_event() {
     let (handler_saw, log) = (seen.clone(), lab.log.clone());
     set(&lab.hooks.notify, move |notification| {
         if let Notification::Event(event) = notification {
-            let written = log.lines().iter().any(|line| line.starts_with(event.name()));
+            let written = log
+                .lines()
+                .iter()
+                .any(|line| line.starts_with(event.name()));
             handler_saw.lock().push((event.name(), written));
         }
     });
     lab.run("hi").await;
     let seen = seen.lock();
-    let first = |name: &str| seen.iter().find(|(seen, _)| *seen == name).map(|(_, written)| *written);
+    let first = |name: &str| {
+        seen.iter()
+            .find(|(seen, _)| *seen == name)
+            .map(|(_, written)| *written)
+    };
     for name in ["agent_start", "turn_start", "agent_end", "agent_settled"] {
         assert_eq!(first(name), Some(false), "{name}: {seen:?}");
     }
@@ -144,11 +200,18 @@ async fn message_end_handlers_may_replace_a_message_of_the_same_role() {
             changed.content = vec![pier_protocol::message::Block::text("changed")];
             Some(Message::Assistant(changed))
         }
-        _ => Some(Message::user("wrong role", Vec::new(), 0)).filter(|_| message.as_custom().is_some()),
+        _ => Some(Message::user("wrong role", Vec::new(), 0))
+            .filter(|_| message.as_custom().is_some()),
     });
     let lines = lab.run("x").await;
-    assert!(lines.contains(&"message_end assistant stop [changed]".to_owned()), "{lines:#?}");
-    assert_eq!(lab.session.last_assistant_text().as_deref(), Some("changed"));
+    assert!(
+        lines.contains(&"message_end assistant stop [changed]".to_owned()),
+        "{lines:#?}"
+    );
+    assert_eq!(
+        lab.session.last_assistant_text().as_deref(),
+        Some("changed")
+    );
 }
 
 #[tokio::test]
@@ -161,6 +224,14 @@ async fn the_context_hook_changes_the_request_and_not_the_session() {
         Some(messages)
     });
     let lines = lab.run("say").await;
-    assert!(lines.contains(&"message_end assistant stop [echo: say and this]".to_owned()), "{lines:#?}");
-    assert!(lab.session.messages().iter().all(|message| message.text() != "and this"));
+    assert!(
+        lines.contains(&"message_end assistant stop [echo: say and this]".to_owned()),
+        "{lines:#?}"
+    );
+    assert!(
+        lab.session
+            .messages()
+            .iter()
+            .all(|message| message.text() != "and this")
+    );
 }

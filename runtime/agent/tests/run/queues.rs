@@ -46,20 +46,32 @@ async fn one_message_a_turn_and_steering_before_follow_up() {
             "assistant stop [echo: f2]",
         ]
     );
-    assert_eq!(lines.iter().filter(|line| *line == "agent_start").count(), 1);
-    let queue: Vec<_> = lines.iter().filter(|line| line.starts_with("queue_update")).collect();
+    assert_eq!(
+        lines.iter().filter(|line| *line == "agent_start").count(),
+        1
+    );
+    let queue: Vec<_> = lines
+        .iter()
+        .filter(|line| line.starts_with("queue_update"))
+        .collect();
     assert_eq!(queue[3], "queue_update [\"s1\", \"s2\"] [\"f1\", \"f2\"]");
     assert_eq!(queue[4], "queue_update [\"s2\"] [\"f1\", \"f2\"]");
     assert_eq!(queue[7], "queue_update [] []");
     // A steering message waits for the whole batch, and its update precedes it.
-    let delivered = lines.iter().position(|line| line == "message_start user [s1]").unwrap();
+    let delivered = lines
+        .iter()
+        .position(|line| line == "message_start user [s1]")
+        .unwrap();
     assert!(lines[delivered - 1].starts_with("queue_update"));
     assert_eq!(lines[delivered - 2], "turn_start");
 }
 
 #[tokio::test]
 async fn all_at_once() {
-    let lab = Lab::with_settings(json!({"steeringMode": "all", "followUpMode": "all"})).await.warmed().await;
+    let lab = Lab::with_settings(json!({"steeringMode": "all", "followUpMode": "all"}))
+        .await
+        .warmed()
+        .await;
     let lines = with_queued(&lab, &["s1", "s2"], &["f1", "f2"]).await;
     assert_eq!(
         conversation(&lines)[1..],
@@ -76,30 +88,49 @@ async fn all_at_once() {
 
 #[tokio::test]
 async fn an_immediate_interrupt_skips_the_rest_of_the_batch() {
-    let lab = Lab::with_settings(json!({"interruptMode": "immediate"})).await.warmed().await;
+    let lab = Lab::with_settings(json!({"interruptMode": "immediate"}))
+        .await
+        .warmed()
+        .await;
     lab.log.take();
-    lab.start("@tool slow {\"ms\":120,\"tag\":\"A\"}\n@tool slow {\"ms\":15000,\"tag\":\"B\"}").await;
+    lab.start("@tool slow {\"ms\":120,\"tag\":\"A\"}\n@tool slow {\"ms\":15000,\"tag\":\"B\"}")
+        .await;
     lab.log.wait_for("tool_execution_start call_2").await;
     lab.session.steer("now", Vec::new()).await.unwrap();
     lab.settled().await;
     let lines = lab.log.take();
-    assert!(lines.contains(&"message_end toolResult call_1 [slept 120 A]".to_owned()), "{lines:#?}");
-    assert!(lines.contains(&"message_end toolResult call_2 [Skipped due to queued user message.] ERR".to_owned()));
-    assert_eq!(conversation(&lines)[1..], ["user [now]", "assistant stop [echo: now]"]);
+    assert!(
+        lines.contains(&"message_end toolResult call_1 [slept 120 A]".to_owned()),
+        "{lines:#?}"
+    );
+    assert!(lines.contains(
+        &"message_end toolResult call_2 [Skipped due to queued user message.] ERR".to_owned()
+    ));
+    assert_eq!(
+        conversation(&lines)[1..],
+        ["user [now]", "assistant stop [echo: now]"]
+    );
     assert_eq!(lines.last().unwrap(), "agent_settled false");
 }
 
 #[tokio::test]
 async fn an_immediate_interrupt_skips_calls_of_a_sequential_batch() {
-    let lab = Lab::with_settings(json!({"interruptMode": "immediate"})).await.warmed().await;
+    let lab = Lab::with_settings(json!({"interruptMode": "immediate"}))
+        .await
+        .warmed()
+        .await;
     lab.log.take();
-    lab.start("@tool slow {\"ms\":120,\"tag\":\"A\"}\n@tool seq {\"tag\":\"B\"}").await;
+    lab.start("@tool slow {\"ms\":120,\"tag\":\"A\"}\n@tool seq {\"tag\":\"B\"}")
+        .await;
     lab.log.wait_for("tool_execution_start call_1").await;
     lab.session.steer("now", Vec::new()).await.unwrap();
     lab.settled().await;
     let lines = lab.log.take();
     assert!(
-        lines.contains(&"tool_execution_end call_2 [Skipped due to queued user message.] ERR never ran".to_owned()),
+        lines.contains(
+            &"tool_execution_end call_2 [Skipped due to queued user message.] ERR never ran"
+                .to_owned()
+        ),
         "{lines:#?}"
     );
 }
@@ -131,7 +162,10 @@ async fn clearing_returns_the_texts() {
     lab.session.follow_up("b", Vec::new()).await.unwrap();
     lab.log.take();
     let cleared = lab.session.clear_queue().await;
-    assert_eq!((cleared.steering, cleared.follow_up), (vec!["a".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(
+        (cleared.steering, cleared.follow_up),
+        (vec!["a".to_owned()], vec!["b".to_owned()])
+    );
     assert_eq!(lab.log.take(), ["queue_update [] []"]);
     assert!(!lab.session.has_pending_messages());
 }

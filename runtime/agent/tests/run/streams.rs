@@ -41,41 +41,80 @@ impl ModelProvider for Fixed {
 }
 
 async fn lab(script: impl Fn() -> Vec<AssistantEvent> + Send + Sync + 'static) -> Lab {
-    with(Fixed { script: Box::new(script), outcome: Ok(()), hangs: false }).await
+    with(Fixed {
+        script: Box::new(script),
+        outcome: Ok(()),
+        hangs: false,
+    })
+    .await
 }
 
 async fn with(provider: Fixed) -> Lab {
     let settings = serde_json::json!({"retry": {"enabled": false}});
-    Lab::with(Setup { provider: Some(Arc::new(provider)), settings, ..Setup::default() }).await
+    Lab::with(Setup {
+        provider: Some(Arc::new(provider)),
+        settings,
+        ..Setup::default()
+    })
+    .await
 }
 
 fn call(id: &str) -> ToolCallBlock {
-    let arguments = serde_json::json!({"text": "x"}).as_object().unwrap().clone();
-    ToolCallBlock { id: id.into(), name: "echo".into(), arguments, ..ToolCallBlock::default() }
+    let arguments = serde_json::json!({"text": "x"})
+        .as_object()
+        .unwrap()
+        .clone();
+    ToolCallBlock {
+        id: id.into(),
+        name: "echo".into(),
+        arguments,
+        ..ToolCallBlock::default()
+    }
 }
 
 fn done(content: Vec<Block>, stop_reason: StopReason) -> AssistantEvent {
-    AssistantEvent::Done { message: AssistantMessage { content, stop_reason, ..AssistantMessage::default() } }
+    AssistantEvent::Done {
+        message: AssistantMessage {
+            content,
+            stop_reason,
+            ..AssistantMessage::default()
+        },
+    }
 }
 
 fn tool_stream(start: &str, end: &str, last: &str) -> Vec<AssistantEvent> {
     vec![
         AssistantEvent::Start {},
-        AssistantEvent::ToolCallStart { content_index: 0, id: start.into(), tool_name: "echo".into() },
-        AssistantEvent::ToolCallEnd { content_index: 0, tool_call: call(end) },
+        AssistantEvent::ToolCallStart {
+            content_index: 0,
+            id: start.into(),
+            tool_name: "echo".into(),
+        },
+        AssistantEvent::ToolCallEnd {
+            content_index: 0,
+            tool_call: call(end),
+        },
         done(vec![Block::ToolCall(call(last))], StopReason::ToolUse),
     ]
 }
 
 fn no_tool_ran(lines: &[String]) -> bool {
-    !lines.iter().any(|line| line.starts_with("tool_execution") || line.contains("toolResult"))
+    !lines
+        .iter()
+        .any(|line| line.starts_with("tool_execution") || line.contains("toolResult"))
 }
 
 #[tokio::test]
 async fn a_stream_without_a_final_event_is_an_error_and_runs_nothing() {
     let lab = lab(|| tool_stream("a", "a", "a")[..3].to_vec()).await;
     let lines = lab.run("x").await;
-    assert!(lines.iter().any(|line| line.starts_with("message_end assistant error") && line.contains("final event")), "{lines:#?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("message_end assistant error")
+                && line.contains("final event")),
+        "{lines:#?}"
+    );
     assert!(no_tool_ran(&lines));
 }
 
@@ -84,7 +123,12 @@ async fn a_changed_tool_id_is_an_error_and_runs_nothing() {
     for (start, end, last) in [("a", "b", "b"), ("a", "a", "b")] {
         let lab = lab(move || tool_stream(start, end, last)).await;
         let lines = lab.run("x").await;
-        assert!(lines.iter().any(|line| line.starts_with("message_end assistant error")), "{lines:#?}");
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.starts_with("message_end assistant error")),
+            "{lines:#?}"
+        );
         assert!(no_tool_ran(&lines));
     }
 }
@@ -98,7 +142,10 @@ async fn an_event_after_the_end_is_an_error_and_runs_nothing() {
     })
     .await;
     let lines = lab.run("x").await;
-    assert!(lines.iter().any(|line| line.contains("after the end")), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains("after the end")),
+        "{lines:#?}"
+    );
     assert!(no_tool_ran(&lines));
 }
 
@@ -107,21 +154,38 @@ async fn a_regular_call_of_a_provider_that_does_not_stream_runs() {
     let asked = std::sync::atomic::AtomicBool::new(false);
     let lab = lab(move || {
         if asked.swap(true, std::sync::atomic::Ordering::SeqCst) {
-            return vec![AssistantEvent::Start {}, done(vec![Block::text("bye")], StopReason::Stop)];
+            return vec![
+                AssistantEvent::Start {},
+                done(vec![Block::text("bye")], StopReason::Stop),
+            ];
         }
-        vec![AssistantEvent::Start {}, done(vec![Block::ToolCall(call("a"))], StopReason::ToolUse)]
+        vec![
+            AssistantEvent::Start {},
+            done(vec![Block::ToolCall(call("a"))], StopReason::ToolUse),
+        ]
     })
     .await;
     let lines = lab.run("x").await;
-    assert!(lines.contains(&"tool_execution_end a [echoed x]".to_owned()), "{lines:#?}");
+    assert!(
+        lines.contains(&"tool_execution_end a [echoed x]".to_owned()),
+        "{lines:#?}"
+    );
     assert!(lines.contains(&"message_end assistant stop [bye]".to_owned()));
 }
 
 #[tokio::test]
 async fn an_error_of_the_provider_itself_is_the_answers_error() {
-    let lab = with(Fixed { script: Box::new(Vec::new), outcome: Err(ProviderError("no route".into())), hangs: false }).await;
+    let lab = with(Fixed {
+        script: Box::new(Vec::new),
+        outcome: Err(ProviderError("no route".into())),
+        hangs: false,
+    })
+    .await;
     let lines = lab.run("x").await;
-    assert!(lines.contains(&"message_end assistant error [] !no route".to_owned()), "{lines:#?}");
+    assert!(
+        lines.contains(&"message_end assistant error [] !no route".to_owned()),
+        "{lines:#?}"
+    );
 }
 
 #[tokio::test]
@@ -136,27 +200,57 @@ async fn an_abort_does_not_wait_for_a_provider_that_hangs() {
     lab.log.wait_for("message_start assistant pending").await;
     let began = Instant::now();
     lab.session.abort().await;
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    assert!(lab.log.lines().contains(&"message_end assistant aborted [] !Request was aborted".to_owned()));
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(
+        lab.log
+            .lines()
+            .contains(&"message_end assistant aborted [] !Request was aborted".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_silent_provider_times_out() {
-    let provider = Fixed { script: Box::new(Vec::new), outcome: Ok(()), hangs: true };
+    let provider = Fixed {
+        script: Box::new(Vec::new),
+        outcome: Ok(()),
+        hangs: true,
+    };
     let settings = serde_json::json!({"retry": {"enabled": false}, "httpIdleTimeoutMs": 50});
-    let lab = Lab::with(Setup { provider: Some(Arc::new(provider)), settings, ..Setup::default() }).await;
+    let lab = Lab::with(Setup {
+        provider: Some(Arc::new(provider)),
+        settings,
+        ..Setup::default()
+    })
+    .await;
     let lines = lab.run("x").await;
-    assert!(lines.iter().any(|line| line.contains("timed out")), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains("timed out")),
+        "{lines:#?}"
+    );
 }
 
 #[tokio::test]
 async fn twenty_thousand_deltas_take_linear_time() {
     async fn run(deltas: usize) -> Duration {
         let lab = lab(move || {
-            let mut events = vec![AssistantEvent::Start {}, AssistantEvent::TextStart { content_index: 0 }];
-            events.extend((0..deltas).map(|_| AssistantEvent::TextDelta { content_index: 0, delta: "0123456789".into() }));
+            let mut events = vec![
+                AssistantEvent::Start {},
+                AssistantEvent::TextStart { content_index: 0 },
+            ];
+            events.extend((0..deltas).map(|_| AssistantEvent::TextDelta {
+                content_index: 0,
+                delta: "0123456789".into(),
+            }));
             let text = "0123456789".repeat(deltas);
-            events.push(AssistantEvent::TextEnd { content_index: 0, content: text.clone(), text_signature: None });
+            events.push(AssistantEvent::TextEnd {
+                content_index: 0,
+                content: text.clone(),
+                text_signature: None,
+            });
             events.push(done(vec![Block::text(text)], StopReason::Stop));
             events
         })
@@ -169,5 +263,8 @@ async fn twenty_thousand_deltas_take_linear_time() {
     run(100).await;
     let (small, large) = (run(2_000).await, run(20_000).await);
     // Ten times the deltas: quadratic work would take a hundred times as long.
-    assert!(large < small * 40 + Duration::from_millis(500), "{small:?} and {large:?}");
+    assert!(
+        large < small * 40 + Duration::from_millis(500),
+        "{small:?} and {large:?}"
+    );
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use pier_protocol::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCallBlock, Usage};
+use pier_protocol::message::{
+    AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCallBlock, Usage,
+};
 use pier_protocol::model::{Model, ModelCost};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -50,7 +52,10 @@ impl Default for ScriptedProvider {
 impl ScriptedProvider {
     /// Answers by the directives in user messages.
     pub fn new() -> Self {
-        ScriptedProvider { planner: Mutex::new(Planner::default()), summary_delay: Duration::ZERO }
+        ScriptedProvider {
+            planner: Mutex::new(Planner::default()),
+            summary_delay: Duration::ZERO,
+        }
     }
 
     /// Answers by the scripts in a file, one for each user message, separated by lines `---`; the last one repeats.
@@ -58,8 +63,10 @@ impl ScriptedProvider {
     /// # Errors
     /// The file cannot be read.
     pub fn from_file(path: &Path) -> Result<Self, ScriptError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ScriptError { path: path.to_path_buf(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| ScriptError {
+            path: path.to_path_buf(),
+            source,
+        })?;
         Ok(Self::with_scripts(&text))
     }
 
@@ -85,7 +92,13 @@ impl ScriptedProvider {
             provider: PROVIDER.into(),
             reasoning,
             input: vec!["text".into(), "image".into()],
-            cost: ModelCost { input: 1.0, output: 2.0, cache_read: 0.1, cache_write: 1.25, ..ModelCost::default() },
+            cost: ModelCost {
+                input: 1.0,
+                output: 2.0,
+                cache_read: 0.1,
+                cache_write: 1.25,
+                ..ModelCost::default()
+            },
             context_window,
             max_tokens: 4_096,
             ..Model::default()
@@ -129,7 +142,8 @@ impl Answer<'_> {
             }
         }
         if self.cancel.is_cancelled() {
-            self.fail(StopReason::Aborted, "Request was aborted").await?;
+            self.fail(StopReason::Aborted, "Request was aborted")
+                .await?;
             return Err(Stopped);
         }
         Ok(())
@@ -170,45 +184,95 @@ impl Answer<'_> {
 
     async fn text(&mut self, plan: &Plan, content_index: usize, text: &str) -> Result<(), Stopped> {
         self.output.content.push(Block::text(""));
-        self.send(AssistantEvent::TextStart { content_index }).await?;
+        self.send(AssistantEvent::TextStart { content_index })
+            .await?;
         for piece in plan.pieces(text) {
             self.pause(plan.delay).await?;
             if let Some(Block::Text(TextBlock { text, .. })) = self.output.content.last_mut() {
                 text.push_str(&piece);
             }
-            self.send(AssistantEvent::TextDelta { content_index, delta: piece }).await?;
+            self.send(AssistantEvent::TextDelta {
+                content_index,
+                delta: piece,
+            })
+            .await?;
         }
-        self.send(AssistantEvent::TextEnd { content_index, content: text.to_owned(), text_signature: None }).await
+        self.send(AssistantEvent::TextEnd {
+            content_index,
+            content: text.to_owned(),
+            text_signature: None,
+        })
+        .await
     }
 
-    async fn thinking(&mut self, plan: &Plan, content_index: usize, text: &str) -> Result<(), Stopped> {
-        self.output.content.push(Block::Thinking(ThinkingBlock::default()));
-        self.send(AssistantEvent::ThinkingStart { content_index }).await?;
+    async fn thinking(
+        &mut self,
+        plan: &Plan,
+        content_index: usize,
+        text: &str,
+    ) -> Result<(), Stopped> {
+        self.output
+            .content
+            .push(Block::Thinking(ThinkingBlock::default()));
+        self.send(AssistantEvent::ThinkingStart { content_index })
+            .await?;
         for piece in plan.pieces(text) {
             self.pause(plan.delay).await?;
-            if let Some(Block::Thinking(ThinkingBlock { thinking, .. })) = self.output.content.last_mut() {
+            if let Some(Block::Thinking(ThinkingBlock { thinking, .. })) =
+                self.output.content.last_mut()
+            {
                 thinking.push_str(&piece);
             }
-            self.send(AssistantEvent::ThinkingDelta { content_index, delta: piece }).await?;
+            self.send(AssistantEvent::ThinkingDelta {
+                content_index,
+                delta: piece,
+            })
+            .await?;
         }
-        self.send(AssistantEvent::ThinkingEnd { content_index, content: text.to_owned(), thinking_signature: None })
-            .await
+        self.send(AssistantEvent::ThinkingEnd {
+            content_index,
+            content: text.to_owned(),
+            thinking_signature: None,
+        })
+        .await
     }
 
-    async fn tool_call(&mut self, plan: &Plan, content_index: usize, call: &ToolCallBlock) -> Result<(), Stopped> {
-        let announced = ToolCallBlock { id: call.id.clone(), name: call.name.clone(), ..ToolCallBlock::default() };
+    async fn tool_call(
+        &mut self,
+        plan: &Plan,
+        content_index: usize,
+        call: &ToolCallBlock,
+    ) -> Result<(), Stopped> {
+        let announced = ToolCallBlock {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            ..ToolCallBlock::default()
+        };
         self.output.content.push(Block::ToolCall(announced));
         let (id, tool_name) = (call.id.clone(), call.name.clone());
-        self.send(AssistantEvent::ToolCallStart { content_index, id, tool_name }).await?;
+        self.send(AssistantEvent::ToolCallStart {
+            content_index,
+            id,
+            tool_name,
+        })
+        .await?;
         let json = serde_json::to_string(&call.arguments).unwrap_or_default();
         for piece in plan.pieces(&json) {
             self.pause(plan.delay).await?;
-            self.send(AssistantEvent::ToolCallDelta { content_index, delta: piece }).await?;
+            self.send(AssistantEvent::ToolCallDelta {
+                content_index,
+                delta: piece,
+            })
+            .await?;
         }
         if let Some(block) = self.output.content.last_mut() {
             *block = Block::ToolCall(call.clone());
         }
-        self.send(AssistantEvent::ToolCallEnd { content_index, tool_call: call.clone() }).await
+        self.send(AssistantEvent::ToolCallEnd {
+            content_index,
+            tool_call: call.clone(),
+        })
+        .await
     }
 }
 
@@ -222,8 +286,14 @@ impl ModelProvider for ScriptedProvider {
     ) -> Result<(), ProviderError> {
         let payload = json!({"scripted": true, "messages": request.messages.len()});
         request.observer.payload(&payload).await;
-        request.observer.response(200, json!({"x-scripted": "1"})).await;
-        let plan = self.planner.lock().plan(&request.messages, self.summary_delay);
+        request
+            .observer
+            .response(200, json!({"x-scripted": "1"}))
+            .await;
+        let plan = self
+            .planner
+            .lock()
+            .plan(&request.messages, self.summary_delay);
         let mut answer = Answer {
             output: AssistantMessage {
                 api: request.model.api.clone(),
@@ -238,10 +308,15 @@ impl ModelProvider for ScriptedProvider {
         };
         let plan = match plan {
             Ok(plan) => plan,
-            Err(text) => Plan { error: Some(text), ..Plan::default() },
+            Err(text) => Plan {
+                error: Some(text),
+                ..Plan::default()
+            },
         };
         // A stopped answer has said what there was to say.
-        let _ = answer.run(&plan, &request.model, plan::input_chars(&request.messages)).await;
+        let _ = answer
+            .run(&plan, &request.model, plan::input_chars(&request.messages))
+            .await;
         Ok(())
     }
 }

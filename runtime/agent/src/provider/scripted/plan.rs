@@ -18,6 +18,7 @@ const DEFAULT_PIECE: usize = 6;
 const RESULT_CHARS: usize = 80;
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a plan has a handful of blocks")]
 pub(super) enum PlannedBlock {
     Text(String),
     Thinking(String),
@@ -42,22 +43,40 @@ impl Plan {
         if text.is_empty() {
             return vec![String::new()];
         }
-        let size = if self.piece == 0 { DEFAULT_PIECE } else { self.piece };
+        let size = if self.piece == 0 {
+            DEFAULT_PIECE
+        } else {
+            self.piece
+        };
         let chars: Vec<char> = text.chars().collect();
-        chars.chunks(size).map(|piece| piece.iter().collect()).collect()
+        chars
+            .chunks(size)
+            .map(|piece| piece.iter().collect())
+            .collect()
     }
 
     pub(super) fn stop_reason(&self) -> StopReason {
         match &self.stop {
             Some(word) => StopReason::from(word.as_str()),
-            None if self.blocks.iter().any(|block| matches!(block, PlannedBlock::ToolCall(_))) => StopReason::ToolUse,
+            None if self
+                .blocks
+                .iter()
+                .any(|block| matches!(block, PlannedBlock::ToolCall(_))) =>
+            {
+                StopReason::ToolUse
+            }
             None => StopReason::Stop,
         }
     }
 
     /// What the script reports, or a quarter of the characters.
     pub(super) fn usage(&self, input_chars: usize) -> Usage {
-        let estimate = || vec![input_chars.div_ceil(4) as u64, self.output_chars().div_ceil(4) as u64];
+        let estimate = || {
+            vec![
+                input_chars.div_ceil(4) as u64,
+                self.output_chars().div_ceil(4) as u64,
+            ]
+        };
         let counts = self.usage.clone().unwrap_or_else(estimate);
         let count = |index: usize| counts.get(index).copied().unwrap_or(0);
         let mut usage = Usage {
@@ -77,8 +96,12 @@ impl Plan {
             .iter()
             .map(|block| match block {
                 PlannedBlock::Text(text) => serde_json::json!({"type": "text", "text": text}),
-                PlannedBlock::Thinking(text) => serde_json::json!({"type": "thinking", "thinking": text}),
-                PlannedBlock::ToolCall(call) => serde_json::to_value(Block::ToolCall(call.clone())).unwrap_or_default(),
+                PlannedBlock::Thinking(text) => {
+                    serde_json::json!({"type": "thinking", "thinking": text})
+                }
+                PlannedBlock::ToolCall(call) => {
+                    serde_json::to_value(Block::ToolCall(call.clone())).unwrap_or_default()
+                }
             })
             .collect();
         serde_json::to_string(&blocks).map_or(0, |json| json.encode_utf16().count())
@@ -127,13 +150,21 @@ impl Planner {
     ///
     /// # Errors
     /// A directive that cannot be understood; the text says which.
-    pub(super) fn plan(&mut self, messages: &[Arc<Message>], summary_delay: Duration) -> Result<Plan, String> {
-        let last = messages.iter().rposition(|message| message.as_user().is_some());
+    pub(super) fn plan(
+        &mut self,
+        messages: &[Arc<Message>],
+        summary_delay: Duration,
+    ) -> Result<Plan, String> {
+        let last = messages
+            .iter()
+            .rposition(|message| message.as_user().is_some());
         // Custom messages reach a provider as user messages too, so the whole block of them counts.
         let first = last.map(|last| {
             let mut first = last;
             while first > 0
-                && messages.get(first - 1).is_some_and(|message| message.as_user().is_some() || message.is_system())
+                && messages
+                    .get(first - 1)
+                    .is_some_and(|message| message.as_user().is_some() || message.is_system())
             {
                 first -= 1;
             }
@@ -145,17 +176,27 @@ impl Planner {
         };
         let mut plan = Plan::default();
         if said.contains("<conversation>") || said.starts_with("# Conversation") {
-            plan.blocks.push(PlannedBlock::Text(format!("SUMMARY({} chars)", said.encode_utf16().count())));
+            plan.blocks.push(PlannedBlock::Text(format!(
+                "SUMMARY({} chars)",
+                said.encode_utf16().count()
+            )));
             plan.delay = summary_delay;
             return Ok(plan);
         }
         let text = self.script(messages).unwrap_or(said);
-        let after = messages.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
-        let results: Vec<_> = after.iter().filter_map(|message| message.as_tool_result()).collect();
+        let after = messages
+            .get(last.map_or(0, |last| last + 1)..)
+            .unwrap_or_default();
+        let results: Vec<_> = after
+            .iter()
+            .filter_map(|message| message.as_tool_result())
+            .collect();
         let mut plain: Vec<&str> = Vec::new();
         for line in text.split('\n') {
             match directive(line) {
-                Some((name, argument)) => self.direct(&mut plan, &text, name, argument, results.is_empty())?,
+                Some((name, argument)) => {
+                    self.direct(&mut plan, &text, name, argument, results.is_empty())?
+                }
                 None if !line.trim().is_empty() => plain.push(line),
                 None => {}
             }
@@ -164,14 +205,22 @@ impl Planner {
             let list: Vec<String> = results
                 .iter()
                 .map(|result| {
-                    let text: String =
-                        pier_protocol::message::joined_text(&result.content).chars().take(RESULT_CHARS).collect();
-                    format!("{}={}{text}", result.tool_name, if result.is_error { "ERR:" } else { "" })
+                    let text: String = pier_protocol::message::joined_text(&result.content)
+                        .chars()
+                        .take(RESULT_CHARS)
+                        .collect();
+                    format!(
+                        "{}={}{text}",
+                        result.tool_name,
+                        if result.is_error { "ERR:" } else { "" }
+                    )
                 })
                 .collect();
-            plan.blocks.push(PlannedBlock::Text(format!("results: {}", list.join(" | "))));
+            plan.blocks
+                .push(PlannedBlock::Text(format!("results: {}", list.join(" | "))));
         } else if plan.blocks.is_empty() {
-            plan.blocks.push(PlannedBlock::Text(format!("echo: {}", plain.join(" "))));
+            plan.blocks
+                .push(PlannedBlock::Text(format!("echo: {}", plain.join(" "))));
         }
         Ok(plan)
     }
@@ -190,7 +239,9 @@ impl Planner {
                 _ => in_block = false,
             }
         }
-        let index = prompts.saturating_sub(1).min(self.scripts.len().saturating_sub(1));
+        let index = prompts
+            .saturating_sub(1)
+            .min(self.scripts.len().saturating_sub(1));
         self.scripts.get(index).cloned()
     }
 
@@ -203,13 +254,20 @@ impl Planner {
         fresh: bool,
     ) -> Result<(), String> {
         let number = |word: &str| {
-            word.trim().parse::<u64>().map_err(|_| format!("Directive @{name} needs a number, not \"{word}\""))
+            word.trim()
+                .parse::<u64>()
+                .map_err(|_| format!("Directive @{name} needs a number, not \"{word}\""))
         };
         match name {
             "delay" => plan.delay = Duration::from_millis(number(argument)?),
             "chunk" => plan.piece = usize::try_from(number(argument)?).unwrap_or(usize::MAX),
             "usage" => {
-                plan.usage = Some(argument.split_whitespace().map(number).collect::<Result<_, _>>()?);
+                plan.usage = Some(
+                    argument
+                        .split_whitespace()
+                        .map(number)
+                        .collect::<Result<_, _>>()?,
+                );
             }
             "error" => plan.error = Some(argument.to_owned()),
             "midError" => plan.mid_error = Some(argument.to_owned()),
@@ -224,13 +282,19 @@ impl Planner {
             // The rest describes the first answer to the message only.
             _ if !fresh => {}
             "stop" => plan.stop = Some(argument.trim().to_owned()),
-            "think" => plan.blocks.push(PlannedBlock::Thinking(argument.to_owned())),
+            "think" => plan
+                .blocks
+                .push(PlannedBlock::Thinking(argument.to_owned())),
             "text" => plan.blocks.push(PlannedBlock::Text(argument.to_owned())),
             "tool" => {
                 let (tool, json) = argument.split_once(' ').unwrap_or((argument, "{}"));
                 let arguments = match serde_json::from_str(json) {
                     Ok(Value::Object(map)) => map,
-                    Ok(_) => return Err(format!("Directive @tool {tool}: arguments must be a JSON object")),
+                    Ok(_) => {
+                        return Err(format!(
+                            "Directive @tool {tool}: arguments must be a JSON object"
+                        ));
+                    }
                     Err(error) => return Err(format!("Directive @tool {tool}: {error}")),
                 };
                 self.calls += 1;
@@ -259,7 +323,9 @@ fn texts(messages: &[Arc<Message>]) -> String {
 /// Splits `@name argument`; one blank after the name does not belong to the argument.
 fn directive(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix('@')?;
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .unwrap_or(rest.len());
     let (name, tail) = rest.split_at(end);
     if name.is_empty() {
         return None;
@@ -291,7 +357,10 @@ mod tests {
     #[test]
     fn plain_text_is_echoed_and_an_unknown_directive_is_dropped() {
         let mut planner = Planner::default();
-        assert_eq!(only_text(&plan(&mut planner, &[user("one\n\n@nope x\ntwo")])), "echo: one two");
+        assert_eq!(
+            only_text(&plan(&mut planner, &[user("one\n\n@nope x\ntwo")])),
+            "echo: one two"
+        );
         assert_eq!(only_text(&plan(&mut planner, &[user("")])), "echo: ");
     }
 
@@ -309,7 +378,12 @@ mod tests {
             .collect();
         assert_eq!(ids, ["call_1", "call_2"]);
         assert_eq!(first.stop_reason(), StopReason::ToolUse);
-        assert!(planner.plan(&[user("@tool a nonsense")], Duration::ZERO).unwrap_err().contains("@tool a"));
+        assert!(
+            planner
+                .plan(&[user("@tool a nonsense")], Duration::ZERO)
+                .unwrap_err()
+                .contains("@tool a")
+        );
     }
 
     #[test]
@@ -325,19 +399,35 @@ mod tests {
                 .into(),
             )
         };
-        let messages =
-            [user("@tool a {}\n@stop length"), result("a", "x".repeat(100), false), result("b", "no".into(), true)];
+        let messages = [
+            user("@tool a {}\n@stop length"),
+            result("a", "x".repeat(100), false),
+            result("b", "no".into(), true),
+        ];
         let answer = plan(&mut Planner::default(), &messages);
-        assert_eq!(only_text(&answer), format!("results: a={} | b=ERR:no", "x".repeat(80)));
-        assert_eq!(answer.stop_reason(), StopReason::Stop, "@stop concerns the first answer");
+        assert_eq!(
+            only_text(&answer),
+            format!("results: a={} | b=ERR:no", "x".repeat(80))
+        );
+        assert_eq!(
+            answer.stop_reason(),
+            StopReason::Stop,
+            "@stop concerns the first answer"
+        );
     }
 
     #[test]
     fn failures_are_counted_by_prompt_text() {
         let mut planner = Planner::default();
         let messages = [user("@failTimes 2 overloaded\n@text ok")];
-        assert_eq!(plan(&mut planner, &messages).error.as_deref(), Some("overloaded"));
-        assert_eq!(plan(&mut planner, &messages).error.as_deref(), Some("overloaded"));
+        assert_eq!(
+            plan(&mut planner, &messages).error.as_deref(),
+            Some("overloaded")
+        );
+        assert_eq!(
+            plan(&mut planner, &messages).error.as_deref(),
+            Some("overloaded")
+        );
         assert_eq!(plan(&mut planner, &messages).error, None);
     }
 
@@ -345,7 +435,16 @@ mod tests {
     fn usage_is_reported_or_estimated() {
         let mut planner = Planner::default();
         let told = plan(&mut planner, &[user("@usage 10 20 3 4\n@text x")]).usage(0);
-        assert_eq!((told.input, told.output, told.cache_read, told.cache_write, told.total_tokens), (10, 20, 3, 4, 37));
+        assert_eq!(
+            (
+                told.input,
+                told.output,
+                told.cache_read,
+                told.cache_write,
+                told.total_tokens
+            ),
+            (10, 20, 3, 4, 37)
+        );
         // [{"type":"text","text":"echo: hello there"}] has 44 characters.
         let guessed = plan(&mut planner, &[user("hello there")]).usage(11);
         assert_eq!((guessed.input, guessed.output), (3, 11));
@@ -355,15 +454,28 @@ mod tests {
     fn a_file_holds_one_script_for_each_prompt() {
         let mut planner = Planner::default();
         planner.set_scripts("@text one\n---\n@text two\n");
-        let answer: Arc<Message> = Arc::new(pier_protocol::message::AssistantMessage::default().into());
+        let answer: Arc<Message> =
+            Arc::new(pier_protocol::message::AssistantMessage::default().into());
         assert_eq!(only_text(&plan(&mut planner, &[user("a")])), "one");
-        assert_eq!(only_text(&plan(&mut planner, &[user("a"), answer.clone(), user("b")])), "two");
-        assert_eq!(only_text(&plan(&mut planner, &[user("a"), answer.clone(), user("b"), answer, user("c")])), "two");
+        assert_eq!(
+            only_text(&plan(&mut planner, &[user("a"), answer.clone(), user("b")])),
+            "two"
+        );
+        assert_eq!(
+            only_text(&plan(
+                &mut planner,
+                &[user("a"), answer.clone(), user("b"), answer, user("c")]
+            )),
+            "two"
+        );
     }
 
     #[test]
     fn a_summary_request_is_answered_with_its_length() {
         let text = "<conversation>x</conversation>";
-        assert_eq!(only_text(&plan(&mut Planner::default(), &[user(text)])), format!("SUMMARY({} chars)", text.len()));
+        assert_eq!(
+            only_text(&plan(&mut Planner::default(), &[user(text)])),
+            format!("SUMMARY({} chars)", text.len())
+        );
     }
 }
