@@ -100,6 +100,9 @@ pub(crate) struct Shared {
     pub(crate) plan: RwLock<Option<DiscoveryPlan>>,
     /// Given on the command line; kept over reloads.
     pub(crate) flag_values: RwLock<Map<String, Value>>,
+    pub(crate) auth_cache: crate::providers::credentials::AuthCache,
+    /// Keys given for this process only (`--api-key`), by provider.
+    pub(crate) runtime_keys: RwLock<HashMap<String, String>>,
     pub(crate) isolates: Mutex<Vec<Arc<IsolateSlot>>>,
     /// Late registrations of extensions that are still being loaded.
     pub(crate) early: Mutex<HashMap<ExtId, Vec<Registrations>>>,
@@ -140,6 +143,8 @@ impl ExtensionHost {
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
             flag_values: RwLock::new(Map::new()),
+            auth_cache: crate::providers::credentials::AuthCache::default(),
+            runtime_keys: RwLock::default(),
             isolates: Mutex::default(),
             early: Mutex::default(),
             notes: Mutex::default(),
@@ -171,6 +176,15 @@ impl ExtensionHost {
     /// Replaces the limits; running calls keep theirs.
     pub fn set_limits(&self, limits: Limits) {
         *self.shared.limits.write() = limits;
+    }
+
+    /// Uses `key` for a provider, before anything stored or configured; never written anywhere.
+    pub fn set_runtime_key(&self, provider: &str, key: String) {
+        self.shared
+            .runtime_keys
+            .write()
+            .insert(provider.to_string(), key);
+        self.shared.touch();
     }
 
     /// What `ctx.isProjectTrusted()` answers.

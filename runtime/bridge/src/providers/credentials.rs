@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +14,31 @@ use crate::host::Shared;
 
 /// How long before its end an access token is renewed, in milliseconds.
 const RENEW_BEFORE_MS: i64 = 60_000;
+
+/// The file as it was read last, with the time and size that say whether it is still so: lists of models ask once
+/// per model.
+#[derive(Default)]
+pub(crate) struct AuthCache(Mutex<Option<Cached>>);
+
+struct Cached {
+    stamp: (SystemTime, u64),
+    values: Arc<Map<String, Value>>,
+}
+
+impl AuthCache {
+    fn read(&self, file: &Path) -> Arc<Map<String, Value>> {
+        let Some(stamp) = std::fs::metadata(file).ok().and_then(|data| Some((data.modified().ok()?, data.len()))) else {
+            return Arc::default();
+        };
+        let mut cached = self.0.lock();
+        if let Some(known) = cached.as_ref().filter(|known| known.stamp == stamp) {
+            return known.values.clone();
+        }
+        let values = Arc::new(read(file));
+        *cached = Some(Cached { stamp, values: values.clone() });
+        values
+    }
+}
 
 fn read(file: &Path) -> Map<String, Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -50,27 +77,31 @@ impl Shared {
         self.options.agent_dir.join("auth.json")
     }
 
-    /// Whether a credential is stored for a provider.
+    /// Whether a credential was given or is stored for a provider.
     pub(crate) fn has_stored_key(&self, provider: &str) -> bool {
-        read(&self.auth_file()).contains_key(provider)
+        self.runtime_keys.read().contains_key(provider) || self.auth_cache.read(&self.auth_file()).contains_key(provider)
     }
 
     /// Kind of the stored credential: `oauth` or `api_key`.
     pub(crate) fn stored_kind(&self, provider: &str) -> Option<String> {
-        read(&self.auth_file())
+        self.auth_cache
+            .read(&self.auth_file())
             .get(provider)?
             .get("type")?
             .as_str()
             .map(str::to_string)
     }
 
-    /// The stored key; an OAuth credential is renewed and turned into a key by the extension that defines the provider.
+    /// The key given for this process, else the stored one; an OAuth credential is renewed and turned into a key by the extension that defines the provider.
     pub(crate) async fn stored_key(
         self: &Arc<Self>,
         provider: &str,
     ) -> Result<Option<String>, String> {
+        if let Some(key) = self.runtime_keys.read().get(provider) {
+            return Ok(Some(key.clone()));
+        }
         let file = self.auth_file();
-        let Some(mut credential) = read(&file).get(provider).cloned() else {
+        let Some(mut credential) = self.auth_cache.read(&file).get(provider).cloned() else {
             return Ok(None);
         };
         if credential.get("type").and_then(Value::as_str) != Some("oauth") {

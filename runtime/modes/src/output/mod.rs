@@ -8,5 +8,6 @@
 mod queue;
 mod stdout;
 
-pub use queue::{OutputClosed, OutputQueue, PushError};
+pub(crate) use queue::PushError;
+pub use queue::{OutputClosed, OutputQueue};
 pub use stdout::{ProtocolStdout, print_plain};

@@ -81,6 +81,8 @@ pub async fn run(boot: Boot, output: OutputQueue, options: PrintOptions) -> std:
     let code = tokio::select! {
         code = run.prompts(prompts) => code,
         signal = signals.next() => signal.exit_code(),
+        // Nobody reads any more, as with `| head`.
+        () = run.output.broken() => 1,
     };
     let stopped = tokio::select! {
         () = run.clean_up(&*started.extensions) => None,

@@ -3,10 +3,12 @@
 //! A mode hands in its surroundings and gets a session that has not started yet. Nothing here
 //! writes to standard output, and nothing here knows a wire form.
 
+mod choice;
 mod context;
 mod extensions;
 mod model;
 mod options;
+mod providers;
 mod resources;
 mod sessions;
 mod startup_trace;
@@ -15,7 +17,7 @@ mod tools;
 use std::sync::Arc;
 
 use pier_agent::AgentSession;
-use pier_agent::agent_session::{AgentConfig, ScopedModel};
+use pier_agent::agent_session::AgentConfig;
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
 use pier_agent::session::{SessionDirs, SessionOptions};
@@ -25,7 +27,6 @@ use pier_bridge::isolate::IsolateFactory;
 use pier_bridge::ui::{HeadlessUi, UiSink};
 use pier_bridge::{AgentPort, Binding, ExtensionHost, HostOptions, Limits, Mode};
 use pier_protocol::extension::ExtensionErrorReport;
-use pier_protocol::model::ThinkingLevel;
 use serde_json::Value;
 
 use crate::diagnostics;
@@ -160,6 +161,9 @@ impl Boot {
             agent_dir: options.agent_dir.clone(),
             choice: options.resources.clone(),
         };
+        if providers::needed_at_once(&options.model, &options.agent_dir) {
+            load_builtin_providers(&host).await;
+        }
         let user_settings = Value::Object(settings.get().raw.clone());
         let (outcome, trusted) =
             extensions::load(&host, &places, options.trust, &user_settings).await;
@@ -181,9 +185,19 @@ impl Boot {
             .await
             .map_err(|errors| StartError::Flags(errors.join("\n")))?;
 
+        if providers::needed_after_all(&options.model, &settings.get(), &opened.manager, &providers)
+        {
+            load_builtin_providers(&host).await;
+        }
         hide_scripted(&providers, &options);
         tools::apply(&registry, &options.tools, &default_tools(&settings));
-        let choice = choose_model(&options.model, &providers, &settings)?;
+        let choice = choice::models(&options.model, &providers, &settings)?;
+        if let Some(key) = options.model.api_key.clone() {
+            let model = choice.model.as_ref().ok_or_else(|| {
+                StartError::Model("--api-key requires --model, to know whose key it is".to_owned())
+            })?;
+            host.set_runtime_key(&model.provider, key);
+        }
         let found = find_resources(&options, &settings, trusted);
         warn_all(&found.warnings);
         let mut prompt = context::prompt(&context::Sources {
@@ -250,6 +264,15 @@ impl Boot {
             failures: outcome.errors,
             messages: flags.messages,
         })
+    }
+}
+
+/// What cannot be loaded is said; models of other providers still work.
+async fn load_builtin_providers(host: &ExtensionHost) {
+    let outcome = host.load_builtin_providers().await;
+    warn_all(&outcome.warnings);
+    for failure in &outcome.errors {
+        diagnostics::error(&load_sentence(failure));
     }
 }
 
@@ -351,46 +374,4 @@ fn default_tools(settings: &SettingsStore) -> Vec<String> {
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect()
-}
-
-#[derive(Default)]
-struct ChosenModel {
-    model: Option<Arc<pier_protocol::model::Model>>,
-    thinking_level: Option<ThinkingLevel>,
-    scoped: Vec<ScopedModel>,
-}
-
-/// What flags and `enabledModels` say; what they leave open, the session decides.
-fn choose_model(
-    choice: &ModelChoice,
-    providers: &ProviderRegistry,
-    settings: &SettingsStore,
-) -> Result<ChosenModel, StartError> {
-    let models = providers.models();
-    let mut chosen = ChosenModel::default();
-    let settings = settings.get();
-    let patterns = if choice.scope.is_empty() {
-        &settings.enabled_models
-    } else {
-        &choice.scope
-    };
-    let (scoped, unmatched) = model::scope(&models, patterns);
-    warn_all(&unmatched);
-    chosen.scoped = scoped;
-    if let Some(pattern) = &choice.pattern {
-        let found =
-            model::find(&models, choice.provider.as_deref(), pattern).map_err(StartError::Model)?;
-        warn_all(found.warning.as_slice());
-        chosen.model = Some(found.model);
-        chosen.thinking_level = found.thinking_level;
-    }
-    if let Some(word) = &choice.thinking {
-        match ThinkingLevel::parse(word) {
-            Some(level) => chosen.thinking_level = Some(level),
-            None => diagnostics::warning(&format!(
-                "Invalid thinking level \"{word}\". Valid values: off, minimal, low, medium, high, xhigh, max"
-            )),
-        }
-    }
-    Ok(chosen)
 }
