@@ -104,12 +104,20 @@ async fn live(context: ThreadContext) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends the isolate before V8 would end the process. V8 needs a larger limit back, to unwind in.
+/// Ends the isolate before V8 would end the process. V8 needs a larger limit back, to unwind in. The first time the code is asked to stop at
+/// its place; where it allocates on without reaching a stack check, the second time ends it.
 fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) {
     let shared = shared.clone();
+    let mut asked = false;
     worker.js_runtime.add_near_heap_limit_callback(move |current, _initial| {
-        interrupt::request(&shared, StopReason::HeapLimit { limit_bytes: heap_limit, at: None });
-        current.saturating_mul(2)
+        let reason = StopReason::HeapLimit { limit_bytes: heap_limit, at: None };
+        if asked {
+            shared.stop(reason);
+            return current.saturating_mul(2);
+        }
+        asked = true;
+        interrupt::request(&shared, reason);
+        current + heap_limit / 4
     });
 }
 
