@@ -170,7 +170,7 @@ async fn a_component_without_lines_is_not_shown() {
     assert_eq!(bench.open().await.expect("no panic"), CANCELLED);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_know_components_does_not_hold_the_extension() {
     let bench = bench(&["hello"]);
     assert_eq!(bench.open().await.expect("no panic"), CANCELLED);
