@@ -100,9 +100,18 @@ fn string(text: &str) -> String {
     result
 }
 
-/// Joins what only timing has cut: pieces of one text, pieces of one command's output. Of a running
-/// command's partial results one stands for all, without its text.
+/// Joins what only timing has cut: pieces of one text, and pieces of one command's output.
 pub fn merge(records: &[Value]) -> Vec<Value> {
+    fold(records, &["/delta", "/assistantMessageEvent/delta"])
+}
+
+/// Joins pieces of one command's output only: how many there are says nothing.
+pub fn merge_output(records: &[Value]) -> Vec<Value> {
+    fold(records, &["/delta"])
+}
+
+/// Of a running command's partial results one stands for all, without its text.
+fn fold(records: &[Value], pointers: &[&str]) -> Vec<Value> {
     let mut merged: Vec<Value> = Vec::new();
     for record in records {
         let mut record = record.clone();
@@ -113,9 +122,7 @@ pub fn merge(records: &[Value]) -> Vec<Value> {
         }
         let joined = match merged.last_mut() {
             Some(last) if of_bash => *last == record,
-            Some(last) => {
-                join(last, &record, "/assistantMessageEvent/delta") || join(last, &record, "/delta")
-            }
+            Some(last) => pointers.iter().any(|pointer| join(last, &record, pointer)),
             None => false,
         };
         if !joined {

@@ -195,7 +195,7 @@ impl Replay {
         if let Some(record) = awaited.cloned() {
             let signature = normal::signature(&record);
             let count = |records: &[Value]| {
-                records
+                normal::merge_output(records)
                     .iter()
                     .filter(|record| normal::signature(record) == signature)
                     .count()
