@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pier_protocol::block::Block;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
@@ -147,10 +147,29 @@ impl Tool for ReadTool {
         // An executor on another machine may never answer.
         tokio::select! {
             biased;
-            result = work => result,
+            result = work => result.map(with_structure),
             () = cancel.cancelled() => Err(ToolError::Aborted),
         }
     }
+}
+
+/// The form for programs that call the tool: the text alone, or the image with its text as a note.
+fn with_structure(mut output: ToolOutput) -> ToolOutput {
+    let text = output.content.iter().find_map(Block::as_text).unwrap_or_default();
+    let image = output.content.iter().find_map(|block| match block {
+        Block::Image(image) => Some(image),
+        _ => None,
+    });
+    output.structured_content = Some(match image {
+        Some(image) => json!({
+            "type": "image",
+            "data": image.data,
+            "mimeType": image.mime_type,
+            "note": text,
+        }),
+        None => Value::from(text),
+    });
+    output
 }
 
 fn thrown(error: OpError) -> ToolError {
