@@ -98,6 +98,26 @@ hook_events! {
     SessionDirectory = "session_directory",
 }
 
+impl HookEvent {
+    /// The extension event that announces a session event. `None` for events that extensions do not get, or get through
+    /// a method of their own ([`ExtensionHooks::message_update`], `message_end`, `turn_end`).
+    pub fn of(event: &AgentEvent) -> Option<Self> {
+        match event {
+            // Extensions of xcsh know only automatic compactions, under another name.
+            AgentEvent::CompactionStart { reason } => {
+                (*reason != CompactionReason::Manual).then_some(HookEvent::AutoCompactionStart)
+            }
+            AgentEvent::CompactionEnd { reason, .. } => {
+                (*reason != CompactionReason::Manual).then_some(HookEvent::AutoCompactionEnd)
+            }
+            AgentEvent::MessageUpdate { .. }
+            | AgentEvent::MessageEnd { .. }
+            | AgentEvent::TurnEnd { .. } => None,
+            other => HookEvent::parse(other.name()),
+        }
+    }
+}
+
 /// A hook whose failure must stop what it guards (`tool_call`, `user_bash`); the text is shown as it is.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
@@ -536,7 +556,7 @@ impl Notification {
     /// The event that a handler must have subscribed to.
     pub fn hook(&self) -> Option<HookEvent> {
         match self {
-            Notification::Event(event) => HookEvent::parse(event.name()),
+            Notification::Event(event) => HookEvent::of(event),
             Notification::SessionStart { .. } => Some(HookEvent::SessionStart),
             Notification::SessionShutdown { .. } => Some(HookEvent::SessionShutdown),
             Notification::SessionTree { .. } => Some(HookEvent::SessionTree),

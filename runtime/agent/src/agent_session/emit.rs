@@ -45,25 +45,6 @@ impl Default for Outbox {
     }
 }
 
-/// The extension event of a session event, where the names differ.
-fn hook_of(event: &AgentEvent) -> Option<HookEvent> {
-    use pier_protocol::event::CompactionReason::Manual;
-    match event {
-        // Extensions of xcsh know only automatic compactions, under another name.
-        AgentEvent::CompactionStart { reason } => {
-            (*reason != Manual).then_some(HookEvent::AutoCompactionStart)
-        }
-        AgentEvent::CompactionEnd { reason, .. } => {
-            (*reason != Manual).then_some(HookEvent::AutoCompactionEnd)
-        }
-        // These three reach extensions through methods of their own.
-        AgentEvent::MessageUpdate { .. }
-        | AgentEvent::MessageEnd { .. }
-        | AgentEvent::TurnEnd { .. } => None,
-        other => HookEvent::parse(other.name()),
-    }
-}
-
 impl Inner {
     /// Announces one event: handlers, then listeners.
     pub(crate) async fn emit(&self, event: AgentEvent) {
@@ -100,7 +81,7 @@ impl Inner {
 
     async fn notify_event(&self, event: &Arc<AgentEvent>) {
         let hooks = self.hooks();
-        if hook_of(event).is_some_and(|hook| hooks.subscribed(hook)) {
+        if HookEvent::of(event).is_some_and(|hook| hooks.subscribed(hook)) {
             hooks.notify(Notification::Event(event.clone())).await;
         }
     }

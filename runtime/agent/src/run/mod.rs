@@ -32,6 +32,14 @@ pub(crate) struct RunStart {
     pub(crate) messages: Vec<Arc<Message>>,
 }
 
+/// What a low-level run starts with.
+#[derive(Default)]
+pub(crate) struct Prompts {
+    pub(crate) messages: Vec<Queued>,
+    /// The messages are steering messages, so the queue is not asked again at the start.
+    pub(crate) steering_taken: bool,
+}
+
 /// State of one session run.
 pub(crate) struct Run {
     pub(crate) active: ActiveRun,
@@ -97,27 +105,28 @@ impl Inner {
         self.store_bash_results()?;
         self.store_turn_end_messages().await?;
         self.record_selection()?;
-        let mut messages: Vec<Queued> = start
-            .messages
-            .into_iter()
-            .map(|message| Queued {
-                message,
-                listed: false,
-            })
-            .collect();
+        let mut prompts = Prompts {
+            messages: start
+                .messages
+                .into_iter()
+                .map(|message| Queued {
+                    message,
+                    listed: false,
+                })
+                .collect(),
+            steering_taken: false,
+        };
         loop {
-            let ended = self
-                .low_level_run(run, std::mem::take(&mut messages))
-                .await?;
+            let ended = self.low_level_run(run, prompts).await?;
             match self.after_low_level_run(run, ended).await? {
                 Next::Settle => return Ok(()),
-                Next::Continue => messages = self.continuation_messages(),
+                Next::Continue => prompts = self.continuation_prompts(),
             }
         }
     }
 
     /// A continued run has no prompt. When the context ends with an answer, waiting messages take its place.
-    fn continuation_messages(&self) -> Vec<Queued> {
+    fn continuation_prompts(&self) -> Prompts {
         let ends_with_answer = self
             .session
             .build_context()
@@ -125,15 +134,20 @@ impl Inner {
             .last()
             .is_some_and(|part| part.message.as_assistant().is_some());
         if !ends_with_answer {
-            return Vec::new();
+            return Prompts::default();
         }
         let settings = self.settings();
         let mut state = self.state.lock();
         let steering = state.queues.drain(Lane::Steering, settings.steering_mode);
-        if steering.is_empty() {
-            state.queues.drain(Lane::FollowUp, settings.follow_up_mode)
-        } else {
-            steering
+        if !steering.is_empty() {
+            return Prompts {
+                messages: steering,
+                steering_taken: true,
+            };
+        }
+        Prompts {
+            messages: state.queues.drain(Lane::FollowUp, settings.follow_up_mode),
+            steering_taken: false,
         }
     }
 

@@ -6,7 +6,7 @@ use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{AssistantMessage, Message, StopReason, ToolCallBlock};
 
 use super::tools::Batch;
-use super::{Ended, Run};
+use super::{Ended, Prompts, Run};
 use crate::agent_session::inner::Inner;
 use crate::clock::now_ms;
 use crate::hooks::{HookEvent, TurnEndEvent};
@@ -25,7 +25,7 @@ impl Inner {
     pub(crate) async fn low_level_run(
         self: &Arc<Self>,
         run: &mut Run,
-        prompts: Vec<Queued>,
+        prompts: Prompts,
     ) -> Result<Ended, StorageError> {
         self.emit(AgentEvent::AgentStart {}).await;
         let mut produced: Vec<Arc<Message>> = Vec::new();
@@ -52,11 +52,13 @@ impl Inner {
     async fn turns(
         self: &Arc<Self>,
         run: &mut Run,
-        prompts: Vec<Queued>,
+        prompts: Prompts,
         produced: &mut Vec<Arc<Message>>,
     ) -> Result<Option<(Arc<Message>, EntryRef)>, StorageError> {
-        let mut pending = prompts;
-        pending.extend(self.drain(Lane::Steering));
+        let mut pending = prompts.messages;
+        if !prompts.steering_taken {
+            pending.extend(self.drain(Lane::Steering));
+        }
         let mut index = 0u64;
         let mut last = None;
         // A boundary handler asked for one more turn on the context as it is.

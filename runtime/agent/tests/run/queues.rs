@@ -169,3 +169,37 @@ async fn clearing_returns_the_texts() {
     assert_eq!(lab.log.take(), ["queue_update [] []"]);
     assert!(!lab.session.has_pending_messages());
 }
+
+#[tokio::test]
+async fn messages_queued_when_the_run_ends_are_delivered_one_by_one() {
+    let lab = Lab::new().await.warmed().await;
+    let session = lab.session.clone();
+    let once = std::sync::atomic::AtomicBool::new(false);
+    crate::lab::set(&lab.hooks.notify, move |notification| {
+        if let pier_agent::hooks::Notification::Event(event) = notification
+            && event.name() == "agent_end"
+            && !once.swap(true, std::sync::atomic::Ordering::SeqCst)
+        {
+            for text in ["late one", "late two"] {
+                let message = pier_agent::agent_session::CustomMessageRequest {
+                    content: pier_protocol::message::Content::Text(text.into()),
+                    ..Default::default()
+                };
+                session.send_custom_message(message, Default::default());
+            }
+        }
+    });
+    let lines = lab.run("x").await;
+    assert_eq!(
+        conversation(&lines)[2..],
+        [
+            "custom [late one]",
+            "assistant stop [echo: late one]",
+            "custom [late two]",
+            "assistant stop [echo: late two]",
+        ],
+        "{lines:#?}"
+    );
+    assert_eq!(lines.iter().filter(|line| *line == "agent_start").count(), 2);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("agent_settled")).count(), 1);
+}
