@@ -41,8 +41,17 @@ impl Default for DeadlineClock {
 impl DeadlineClock {
     /// A running clock at zero.
     pub fn new() -> Self {
-        let state = State { used: Duration::ZERO, running_since: Some(Instant::now()), pauses: 0 };
-        Self { inner: Arc::new(Inner { state: Mutex::new(state), changed: Notify::new() }) }
+        let state = State {
+            used: Duration::ZERO,
+            running_since: Some(Instant::now()),
+            pauses: 0,
+        };
+        Self {
+            inner: Arc::new(Inner {
+                state: Mutex::new(state),
+                changed: Notify::new(),
+            }),
+        }
     }
 
     /// Stops the clock until the guard is dropped; pauses nest.
@@ -54,13 +63,18 @@ impl DeadlineClock {
         state.pauses += 1;
         drop(state);
         self.inner.changed.notify_waiters();
-        Pause { clock: self.clone() }
+        Pause {
+            clock: self.clone(),
+        }
     }
 
     /// Time used so far.
     pub fn used(&self) -> Duration {
         let state = self.inner.state.lock();
-        state.used + state.running_since.map_or(Duration::ZERO, |since| since.elapsed())
+        state.used
+            + state
+                .running_since
+                .map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Resolves once `limit` has been used.
@@ -72,7 +86,12 @@ impl DeadlineClock {
                 changed.await;
                 continue;
             }
-            let Some(left) = limit.checked_sub(self.used()).filter(|left| !left.is_zero()) else { return };
+            let Some(left) = limit
+                .checked_sub(self.used())
+                .filter(|left| !left.is_zero())
+            else {
+                return;
+            };
             tokio::select! {
                 () = tokio::time::sleep(left) => {}
                 () = changed => {}
@@ -106,10 +125,16 @@ mod tests {
             let clock = clock.clone();
             async move { clock.expired(used + Duration::from_millis(1)).await }
         });
-        let waited = tokio::time::timeout(Duration::from_millis(30), clock.expired(used + Duration::from_millis(1))).await;
+        let waited = tokio::time::timeout(
+            Duration::from_millis(30),
+            clock.expired(used + Duration::from_millis(1)),
+        )
+        .await;
         assert!(waited.is_err() && clock.used() == used);
         drop(pause);
-        waiter.await.expect("the waiter ends once the clock runs again");
+        waiter
+            .await
+            .expect("the waiter ends once the clock runs again");
     }
 
     #[test]

@@ -47,7 +47,13 @@ impl Engine {
         static PLATFORM: OnceLock<()> = OnceLock::new();
         PLATFORM.get_or_init(|| JsRuntime::init_platform(None));
         let cache = options.cache_dir.map(|dir| Arc::new(DiskCache::new(dir)));
-        Self { inner: Arc::new(Inner { cache, runtime, warm: Mutex::new(Vec::new()) }) }
+        Self {
+            inner: Arc::new(Inner {
+                cache,
+                runtime,
+                warm: Mutex::new(Vec::new()),
+            }),
+        }
     }
 
     /// Begins to build isolates until `count` wait for an owner. Returns at once.
@@ -64,13 +70,27 @@ impl Engine {
     /// An isolate: a warm one if there is one. Returns at once; calls wait until it is ready.
     pub fn spawn(&self, options: IsolateOptions) -> Isolate {
         let heap_limit = options.heap_limit_bytes.unwrap_or(DEFAULT_HEAP_LIMIT);
-        let ready = if heap_limit == DEFAULT_HEAP_LIMIT { self.inner.warm.lock().pop() } else { None };
-        let Warm { shared, commands, adopt, output } = ready.unwrap_or_else(|| self.build(heap_limit));
+        let ready = if heap_limit == DEFAULT_HEAP_LIMIT {
+            self.inner.warm.lock().pop()
+        } else {
+            None
+        };
+        let Warm {
+            shared,
+            commands,
+            adopt,
+            output,
+        } = ready.unwrap_or_else(|| self.build(heap_limit));
         shared.set_busy_limit(options.busy_limit);
         *output.lock() = Some((options.name.clone(), options.output));
-        let adoption = Adoption { host: options.host, permissions: options.permissions };
+        let adoption = Adoption {
+            host: options.host,
+            permissions: options.permissions,
+        };
         if adopt.send(adoption).is_err() {
-            shared.stop(StopReason::Internal("its thread ended while it was being built".to_string()));
+            shared.stop(StopReason::Internal(
+                "its thread ended while it was being built".to_string(),
+            ));
         }
         Isolate::new(options.name, shared, commands)
     }
@@ -95,10 +115,20 @@ impl Engine {
             runtime: self.inner.runtime.clone(),
         };
         watchdog::watch(&shared);
-        let started = std::thread::Builder::new().name("pier-isolate".into()).stack_size(STACK_SIZE).spawn(move || thread::main(context));
+        let started = std::thread::Builder::new()
+            .name("pier-isolate".into())
+            .stack_size(STACK_SIZE)
+            .spawn(move || thread::main(context));
         if let Err(error) = started {
-            shared.stop(StopReason::Internal(format!("cannot start its thread: {error}")));
+            shared.stop(StopReason::Internal(format!(
+                "cannot start its thread: {error}"
+            )));
         }
-        Warm { shared, commands, adopt, output }
+        Warm {
+            shared,
+            commands,
+            adopt,
+            output,
+        }
     }
 }

@@ -25,10 +25,16 @@ pub enum StopReason {
     Disposed,
     /// Code kept the thread busy: past the deadline of a call, or past the limit for uninterrupted work.
     #[error("stopped: its code kept running without a break for {} ms{}", busy.as_millis(), place(at))]
-    Unresponsive { busy: Duration, at: Option<Location> },
+    Unresponsive {
+        busy: Duration,
+        at: Option<Location>,
+    },
     /// The heap reached its limit.
     #[error("stopped: it reached its memory limit of {} MiB{}", limit_bytes / (1024 * 1024), place(at))]
-    HeapLimit { limit_bytes: usize, at: Option<Location> },
+    HeapLimit {
+        limit_bytes: usize,
+        at: Option<Location>,
+    },
     /// The code called `process.exit` or `Deno.exit`.
     #[error("stopped: it called process.exit({code}){}", place(at))]
     ProcessExit { code: i32, at: Option<Location> },
@@ -45,7 +51,10 @@ impl StopReason {
     pub(crate) fn at(self, place: Option<Location>) -> Self {
         match self {
             Self::Unresponsive { busy, .. } => Self::Unresponsive { busy, at: place },
-            Self::HeapLimit { limit_bytes, .. } => Self::HeapLimit { limit_bytes, at: place },
+            Self::HeapLimit { limit_bytes, .. } => Self::HeapLimit {
+                limit_bytes,
+                at: place,
+            },
             Self::ProcessExit { code, .. } => Self::ProcessExit { code, at: place },
             other => other,
         }
@@ -54,7 +63,9 @@ impl StopReason {
     /// Where the code was, when that is known.
     pub fn location(&self) -> Option<&Location> {
         match self {
-            Self::Unresponsive { at, .. } | Self::HeapLimit { at, .. } | Self::ProcessExit { at, .. } => at.as_ref(),
+            Self::Unresponsive { at, .. }
+            | Self::HeapLimit { at, .. }
+            | Self::ProcessExit { at, .. } => at.as_ref(),
             Self::Disposed | Self::Terminated(_) | Self::Internal(_) => None,
         }
     }

@@ -44,11 +44,20 @@ pub struct JsFault {
 impl JsFault {
     /// A fault that no exception stands behind.
     pub fn new(name: &str, message: impl Into<String>) -> Self {
-        Self { name: name.to_string(), message: message.into(), stack: None, cause: None, location: None }
+        Self {
+            name: name.to_string(),
+            message: message.into(),
+            stack: None,
+            cause: None,
+            location: None,
+        }
     }
 
     /// Reads a thrown value. Must run on the isolate's thread, inside a scope.
-    pub fn from_exception<'s>(scope: &mut v8::PinScope<'s, '_>, value: v8::Local<'s, v8::Value>) -> Self {
+    pub fn from_exception<'s>(
+        scope: &mut v8::PinScope<'s, '_>,
+        value: v8::Local<'s, v8::Value>,
+    ) -> Self {
         if value.is_native_error() || value.is_object() {
             return Self::from_js_error(&JsError::from_v8_exception(scope, value));
         }
@@ -57,20 +66,29 @@ impl JsFault {
 
     pub fn from_js_error(error: &JsError) -> Self {
         let name = error.name.clone().unwrap_or_else(|| "Error".to_string());
-        let message = error.message.clone().unwrap_or_else(|| error.exception_message.clone());
-        let location = error.frames.iter().filter_map(frame_location).fold(None, |best: Option<Location>, next| {
-            // A frame of the author's own file says more than one deep inside a dependency.
-            match best {
-                Some(best) if !best.file.contains("/node_modules/") => Some(best),
-                Some(best) if next.file.contains("/node_modules/") => Some(best),
-                _ => Some(next),
-            }
-        });
+        let message = error
+            .message
+            .clone()
+            .unwrap_or_else(|| error.exception_message.clone());
+        let location = error.frames.iter().filter_map(frame_location).fold(
+            None,
+            |best: Option<Location>, next| {
+                // A frame of the author's own file says more than one deep inside a dependency.
+                match best {
+                    Some(best) if !best.file.contains("/node_modules/") => Some(best),
+                    Some(best) if next.file.contains("/node_modules/") => Some(best),
+                    _ => Some(next),
+                }
+            },
+        );
         Self {
             name,
             message,
             stack: error.stack.clone(),
-            cause: error.cause.as_deref().map(|cause| Box::new(Self::from_js_error(cause))),
+            cause: error
+                .cause
+                .as_deref()
+                .map(|cause| Box::new(Self::from_js_error(cause))),
             location,
         }
     }
@@ -93,7 +111,9 @@ impl std::fmt::Display for JsFault {
 fn frame_location(frame: &deno_core::error::JsStackFrame) -> Option<Location> {
     let file = frame.file_name.as_deref()?;
     let file = match deno_core::url::Url::parse(file) {
-        Ok(url) if url.scheme() == "file" => url.to_file_path().ok()?.to_string_lossy().into_owned(),
+        Ok(url) if url.scheme() == "file" => {
+            url.to_file_path().ok()?.to_string_lossy().into_owned()
+        }
         Ok(_) => return None,
         Err(_) if file.starts_with('/') => file.to_string(),
         Err(_) => return None,

@@ -15,7 +15,10 @@ pub struct HostError {
 
 impl HostError {
     pub fn new(class: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { class: class.into(), message: message.into() }
+        Self {
+            class: class.into(),
+            message: message.into(),
+        }
     }
 }
 

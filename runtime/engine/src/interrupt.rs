@@ -40,7 +40,10 @@ pub(crate) fn request(shared: &Arc<Shared>, reason: StopReason) {
         shared.stop(reason);
         return;
     };
-    let request = Box::into_raw(Box::new(Request { shared: shared.clone(), reason }));
+    let request = Box::into_raw(Box::new(Request {
+        shared: shared.clone(),
+        reason,
+    }));
     if !v8.request_interrupt(on_interrupt, request.cast::<c_void>()) {
         // SAFETY: V8 did not take the pointer, so this is its only owner.
         drop(unsafe { Box::from_raw(request) });
@@ -64,12 +67,23 @@ fn current_place(isolate: &mut v8::Isolate, shared: &Shared) -> Option<Location>
     let stack = v8::StackTrace::current_stack_trace(scope, FRAMES)?;
     let mut place: Option<Location> = None;
     for index in 0..stack.get_frame_count() {
-        let Some(frame) = stack.get_frame(scope, index) else { continue };
-        let Some(name) = frame.get_script_name(scope) else { continue };
+        let Some(frame) = stack.get_frame(scope, index) else {
+            continue;
+        };
+        let Some(name) = frame.get_script_name(scope) else {
+            continue;
+        };
         let name = name.to_rust_string_lossy(scope);
-        let position = (u32::try_from(frame.get_line_number()), u32::try_from(frame.get_column()));
-        let (Ok(line), Ok(column)) = position else { continue };
-        let Some(found) = shared.source_maps.locate(&name, line, column) else { continue };
+        let position = (
+            u32::try_from(frame.get_line_number()),
+            u32::try_from(frame.get_column()),
+        );
+        let (Ok(line), Ok(column)) = position else {
+            continue;
+        };
+        let Some(found) = shared.source_maps.locate(&name, line, column) else {
+            continue;
+        };
         if !found.file.contains("/node_modules/") {
             return Some(found);
         }

@@ -43,8 +43,19 @@ struct Inner {
 }
 
 impl Isolate {
-    pub(crate) fn new(name: String, shared: Arc<Shared>, commands: mpsc::UnboundedSender<Command>) -> Self {
-        Self { inner: Arc::new(Inner { name, shared, commands, next_call: AtomicU32::new(1) }) }
+    pub(crate) fn new(
+        name: String,
+        shared: Arc<Shared>,
+        commands: mpsc::UnboundedSender<Command>,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                name,
+                shared,
+                commands,
+                next_call: AtomicU32::new(1),
+            }),
+        }
     }
 
     /// The name given in `IsolateOptions`.
@@ -71,7 +82,12 @@ impl Isolate {
         let id = self.inner.next_call.fetch_add(1, Ordering::Relaxed);
         let reply = shared.add_call(id);
         let forget = ForgetOnDrop { shared, id };
-        self.send(Command::Call(CallRequest { id: Some(id), kind: kind.to_string(), header, payload }));
+        self.send(Command::Call(CallRequest {
+            id: Some(id),
+            kind: kind.to_string(),
+            header,
+            payload,
+        }));
 
         let expired = async {
             match options.deadline {
@@ -88,7 +104,10 @@ impl Isolate {
             after = expired => after,
         };
         drop(forget);
-        if let Some((_, busy)) = shared.stretch().filter(|(_, busy)| *busy >= STUCK_AFTER.min(after)) {
+        if let Some((_, busy)) = shared
+            .stretch()
+            .filter(|(_, busy)| *busy >= STUCK_AFTER.min(after))
+        {
             self.stop_stuck(busy).await;
             return Err(self.stopped_error());
         }
@@ -97,7 +116,12 @@ impl Isolate {
 
     /// The same call without an answer; failures are dropped. For notices whose outcome nobody needs.
     pub fn post(&self, kind: &str, header: String, payload: Option<Arc<str>>) {
-        self.send(Command::Call(CallRequest { id: None, kind: kind.to_string(), header, payload }));
+        self.send(Command::Call(CallRequest {
+            id: None,
+            kind: kind.to_string(),
+            header,
+            payload,
+        }));
     }
 
     /// Ends the isolate now: running code is interrupted, pending calls fail.
@@ -133,7 +157,10 @@ impl Isolate {
         let reason = StopReason::Unresponsive { busy, at: None };
         let mut stopped = shared.subscribe_stop();
         interrupt::request(shared, reason.clone());
-        if tokio::time::timeout(interrupt::PATIENCE, stopped.wait_for(Option::is_some)).await.is_err() {
+        if tokio::time::timeout(interrupt::PATIENCE, stopped.wait_for(Option::is_some))
+            .await
+            .is_err()
+        {
             shared.stop(reason);
         }
     }
@@ -161,6 +188,9 @@ impl Drop for ForgetOnDrop<'_> {
 
 impl std::fmt::Debug for Isolate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Isolate").field("name", &self.inner.name).field("stopped", &self.stop_reason()).finish()
+        f.debug_struct("Isolate")
+            .field("name", &self.inner.name)
+            .field("stopped", &self.stop_reason())
+            .finish()
     }
 }

@@ -27,5 +27,7 @@ pub use error::{EngineError, StopReason};
 pub use fault::{JsFault, Location};
 pub use host::{HostError, HostResult, HostServices, IsolateFault};
 pub use isolate::Isolate;
-pub use options::{CallOptions, DEFAULT_BUSY_LIMIT, DEFAULT_HEAP_LIMIT, EngineOptions, IsolateOptions, Permissions};
+pub use options::{
+    CallOptions, DEFAULT_BUSY_LIMIT, DEFAULT_HEAP_LIMIT, EngineOptions, IsolateOptions, Permissions,
+};
 pub use stdio::{OutputSink, StderrSink};

@@ -21,7 +21,11 @@ pub(crate) trait OpSink {
     /// `hostCall`: the answer in the envelope that `js/host.js` opens.
     fn host_call(&self, method: &str, args: &str) -> String;
     /// `hostCallAsync`: the same, later.
-    fn host_call_async(&self, method: String, args: String) -> Pin<Box<dyn Future<Output = String>>>;
+    fn host_call_async(
+        &self,
+        method: String,
+        args: String,
+    ) -> Pin<Box<dyn Future<Output = String>>>;
     /// The URL of the host module that `require(specifier)` means, if the host provides it.
     fn host_module(&self, specifier: &str) -> Option<String>;
     /// The code asks to end the process; the fault carries the place.
@@ -53,14 +57,22 @@ fn op_pier_call_failed<'s>(
 
 #[op2]
 #[string]
-fn op_pier_host_call(state: Rc<RefCell<OpState>>, #[string] method: &str, #[string] args: &str) -> String {
+fn op_pier_host_call(
+    state: Rc<RefCell<OpState>>,
+    #[string] method: &str,
+    #[string] args: &str,
+) -> String {
     let sink = sink(&state.borrow());
     sink.host_call(method, args)
 }
 
 #[op2]
 #[string]
-async fn op_pier_host_call_async(state: Rc<RefCell<OpState>>, #[string] method: String, #[string] args: String) -> String {
+async fn op_pier_host_call_async(
+    state: Rc<RefCell<OpState>>,
+    #[string] method: String,
+    #[string] args: String,
+) -> String {
     let future = sink(&state.borrow()).host_call_async(method, args);
     future.await
 }
@@ -84,7 +96,11 @@ fn op_pier_uncaught<'s>(
 }
 
 #[op2(fast, reentrant)]
-fn op_pier_exiting<'s>(scope: &mut v8::PinScope<'s, '_>, state: Rc<RefCell<OpState>>, error: v8::Local<'s, v8::Value>) {
+fn op_pier_exiting<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    state: Rc<RefCell<OpState>>,
+    error: v8::Local<'s, v8::Value>,
+) {
     let fault = JsFault::from_exception(scope, error);
     let sink = sink(&state.borrow());
     sink.exiting(fault);

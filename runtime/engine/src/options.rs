@@ -56,6 +56,9 @@ pub struct CallOptions {
 
 impl CallOptions {
     pub fn within(deadline: Duration) -> Self {
-        Self { deadline: Some(deadline), clock: None }
+        Self {
+            deadline: Some(deadline),
+            clock: None,
+        }
     }
 }

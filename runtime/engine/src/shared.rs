@@ -90,18 +90,29 @@ impl Shared {
         if mark == 0 {
             return None;
         }
-        Some((mark, self.started.elapsed().saturating_sub(Duration::from_micros(mark - 1))))
+        Some((
+            mark,
+            self.started
+                .elapsed()
+                .saturating_sub(Duration::from_micros(mark - 1)),
+        ))
     }
 
     /// CPU time of the isolate's thread.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         let clock = *self.cpu_clock.get()?;
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: writes one timespec. The clock of a thread that ended gives an error, not undefined behaviour.
         if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
             return None;
         }
-        Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+        Some(Duration::new(
+            u64::try_from(time.tv_sec).ok()?,
+            u32::try_from(time.tv_nsec).ok()?,
+        ))
     }
 
     pub(crate) fn add_call(&self, id: u32) -> oneshot::Receiver<CallReply> {

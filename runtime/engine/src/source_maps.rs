@@ -41,6 +41,10 @@ impl SourceMaps {
             Some((token.get_src_line() + 1, token.get_src_col() + 1))
         });
         let (line, column) = mapped.unwrap_or((line, column));
-        Some(Location { file: path.to_string_lossy().into_owned(), line, column })
+        Some(Location {
+            file: path.to_string_lossy().into_owned(),
+            line,
+            column,
+        })
     }
 }

@@ -35,7 +35,10 @@ impl OutputSink for StderrSink {
 pub(crate) type OutputTarget = Arc<Mutex<Option<(String, Arc<dyn OutputSink>)>>>;
 
 /// The write end for the isolate, and a task on `runtime` that reads the other end until the isolate is gone.
-pub(crate) fn output_pipe(runtime: &tokio::runtime::Handle, target: OutputTarget) -> io::Result<File> {
+pub(crate) fn output_pipe(
+    runtime: &tokio::runtime::Handle,
+    target: OutputTarget,
+) -> io::Result<File> {
     let (read, write) = pipe_pair()?;
     let _guard = runtime.enter();
     let receiver = pipe::Receiver::from_owned_fd(read)?;
@@ -44,11 +47,18 @@ pub(crate) fn output_pipe(runtime: &tokio::runtime::Handle, target: OutputTarget
         let mut line = Vec::new();
         loop {
             line.clear();
-            match (&mut reader).take(MAX_LINE).read_until(b'\n', &mut line).await {
+            match (&mut reader)
+                .take(MAX_LINE)
+                .read_until(b'\n', &mut line)
+                .await
+            {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
-            while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            while line
+                .last()
+                .is_some_and(|byte| matches!(byte, b'\n' | b'\r'))
+            {
                 line.pop();
             }
             let owner = target.lock().clone();

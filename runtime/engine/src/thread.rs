@@ -47,7 +47,10 @@ pub(crate) fn main(context: ThreadContext) {
         Ok(Ok(())) => StopReason::Disposed,
         Ok(Err(message)) => StopReason::Internal(message),
         Err(panic) => {
-            let message = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            let message = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
             StopReason::Internal(message.unwrap_or_else(|| "its thread panicked".to_string()))
         }
     };
@@ -55,14 +58,26 @@ pub(crate) fn main(context: ThreadContext) {
 }
 
 fn run(context: ThreadContext) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, live(context))
 }
 
 async fn live(context: ThreadContext) -> Result<(), String> {
-    let ThreadContext { shared, mut commands, adoption, output, cache, heap_limit, runtime } = context;
-    let pipe = stdio::output_pipe(&runtime, output).map_err(|error| format!("cannot make its output pipe: {error}"))?;
+    let ThreadContext {
+        shared,
+        mut commands,
+        adoption,
+        output,
+        cache,
+        heap_limit,
+        runtime,
+    } = context;
+    let pipe = stdio::output_pipe(&runtime, output)
+        .map_err(|error| format!("cannot make its output pipe: {error}"))?;
     let loader = PierLoader::new(cache, shared.source_maps.clone());
     let mut worker = worker::build(&loader, pipe, heap_limit).map_err(|error| error.to_string())?;
     let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
@@ -80,7 +95,12 @@ async fn live(context: ThreadContext) -> Result<(), String> {
         loader.sources.limit_reading(folders.clone());
     }
     worker::set_permissions(&mut worker, &adoption.permissions)?;
-    let sink: Rc<dyn OpSink> = Rc::new(Sink { shared: shared.clone(), host: adoption.host.clone(), runtime, loader: loader.clone() });
+    let sink: Rc<dyn OpSink> = Rc::new(Sink {
+        shared: shared.clone(),
+        host: adoption.host.clone(),
+        runtime,
+        loader: loader.clone(),
+    });
     {
         let state = worker.js_runtime.op_state();
         let mut state = state.borrow_mut();
@@ -89,16 +109,30 @@ async fn live(context: ThreadContext) -> Result<(), String> {
     }
     call_native(&mut worker, &natives.start, &[]).map_err(|fault| fault.to_string())?;
 
-    let mut isolate = Running { worker, shared: shared.clone(), natives, host: adoption.host.clone(), loader };
+    let mut isolate = Running {
+        worker,
+        shared: shared.clone(),
+        natives,
+        host: adoption.host.clone(),
+        loader,
+    };
     std::future::poll_fn(|cx| isolate.poll(cx, &mut commands)).await;
     if shared.stop_reason().is_none() {
         isolate.run_exit_handlers();
     }
     let first = shared.stop(StopReason::Disposed);
-    if !first && let Some(reason) = shared.stop_reason().filter(|reason| !matches!(reason, StopReason::Disposed | StopReason::Terminated(_))) {
+    if !first
+        && let Some(reason) = shared
+            .stop_reason()
+            .filter(|reason| !matches!(reason, StopReason::Disposed | StopReason::Terminated(_)))
+    {
         adoption.host.report(IsolateFault::Stopped(reason));
     }
-    isolate.worker.js_runtime.v8_isolate().cancel_terminate_execution();
+    isolate
+        .worker
+        .js_runtime
+        .v8_isolate()
+        .cancel_terminate_execution();
     isolate.worker.run_napi_ref_finalizers();
     interrupt::set_context(None);
     Ok(())
@@ -109,16 +143,21 @@ async fn live(context: ThreadContext) -> Result<(), String> {
 fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) {
     let shared = shared.clone();
     let mut asked = false;
-    worker.js_runtime.add_near_heap_limit_callback(move |current, _initial| {
-        let reason = StopReason::HeapLimit { limit_bytes: heap_limit, at: None };
-        if asked {
-            shared.stop(reason);
-            return current.saturating_mul(2);
-        }
-        asked = true;
-        interrupt::request(&shared, reason);
-        current + heap_limit / 4
-    });
+    worker
+        .js_runtime
+        .add_near_heap_limit_callback(move |current, _initial| {
+            let reason = StopReason::HeapLimit {
+                limit_bytes: heap_limit,
+                at: None,
+            };
+            if asked {
+                shared.stop(reason);
+                return current.saturating_mul(2);
+            }
+            asked = true;
+            interrupt::request(&shared, reason);
+            current + heap_limit / 4
+        });
 }
 
 struct Natives {
@@ -133,14 +172,24 @@ fn take_natives(worker: &mut MainWorker) -> Result<Natives, String> {
     let context = v8::Local::new(scope, context);
     let global = context.global(scope);
     let key = v8::String::new(scope, "__pierNatives").ok_or("V8 has no memory")?;
-    let natives = global.get(scope, key.into()).and_then(|value| value.to_object(scope)).ok_or("the snapshot has no natives")?;
+    let natives = global
+        .get(scope, key.into())
+        .and_then(|value| value.to_object(scope))
+        .ok_or("the snapshot has no natives")?;
     let take = |name: &str| -> Result<v8::Global<v8::Function>, String> {
         let key = v8::String::new(scope, name).ok_or("V8 has no memory")?;
-        let value = natives.get(scope, key.into()).ok_or_else(|| format!("the snapshot has no native {name}"))?;
-        let function: v8::Local<v8::Function> = value.try_into().map_err(|_| format!("the native {name} is not a function"))?;
+        let value = natives
+            .get(scope, key.into())
+            .ok_or_else(|| format!("the snapshot has no native {name}"))?;
+        let function: v8::Local<v8::Function> = value
+            .try_into()
+            .map_err(|_| format!("the native {name} is not a function"))?;
         Ok(v8::Global::new(scope, function))
     };
-    let natives = Natives { dispatch: take("dispatch")?, start: take("start")? };
+    let natives = Natives {
+        dispatch: take("dispatch")?,
+        start: take("start")?,
+    };
     global.delete(scope, key.into());
     Ok(natives)
 }
@@ -151,7 +200,11 @@ enum Argument<'a> {
     Undefined,
 }
 
-fn call_native(worker: &mut MainWorker, function: &v8::Global<v8::Function>, arguments: &[Argument<'_>]) -> Result<(), JsFault> {
+fn call_native(
+    worker: &mut MainWorker,
+    function: &v8::Global<v8::Function>,
+    arguments: &[Argument<'_>],
+) -> Result<(), JsFault> {
     deno_core::scope!(scope, &mut worker.js_runtime);
     v8::tc_scope!(scope, scope);
     let function = v8::Local::new(scope, function);
@@ -162,7 +215,12 @@ fn call_native(worker: &mut MainWorker, function: &v8::Global<v8::Function>, arg
             Argument::Number(number) => v8::Integer::new_from_unsigned(scope, *number).into(),
             Argument::Text(text) => match v8::String::new(scope, text) {
                 Some(text) => text.into(),
-                None => return Err(JsFault::new("RangeError", "a value is too long for a JavaScript string")),
+                None => {
+                    return Err(JsFault::new(
+                        "RangeError",
+                        "a value is too long for a JavaScript string",
+                    ));
+                }
             },
             Argument::Undefined => undefined,
         });
@@ -171,7 +229,9 @@ fn call_native(worker: &mut MainWorker, function: &v8::Global<v8::Function>, arg
         return Ok(());
     }
     match scope.exception() {
-        Some(exception) if !scope.has_terminated() => Err(JsFault::from_exception(scope, exception)),
+        Some(exception) if !scope.has_terminated() => {
+            Err(JsFault::from_exception(scope, exception))
+        }
         _ => Err(JsFault::new("Error", "the isolate was terminated")),
     }
 }
@@ -186,7 +246,11 @@ struct Running {
 
 impl Running {
     /// Ready when the isolate shall end.
-    fn poll(&mut self, cx: &mut Context<'_>, commands: &mut mpsc::UnboundedReceiver<Command>) -> Poll<()> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> Poll<()> {
         loop {
             if self.ended() {
                 return Poll::Ready(());
@@ -200,7 +264,11 @@ impl Running {
                 Poll::Pending => Poll::<()>::Pending,
             };
             let shared = self.shared.clone();
-            match shared.busy(|| self.worker.js_runtime.poll_event_loop(cx, PollEventLoopOptions::default())) {
+            match shared.busy(|| {
+                self.worker
+                    .js_runtime
+                    .poll_event_loop(cx, PollEventLoopOptions::default())
+            }) {
                 // Idle without anything to wait for; the next command wakes the task.
                 Poll::Pending | Poll::Ready(Ok(())) if !self.ended() => return command,
                 Poll::Ready(Err(error)) if !self.ended() => self.report_uncaught(&error),
@@ -214,10 +282,13 @@ impl Running {
             Argument::Number(call.id.unwrap_or(0)),
             Argument::Text(&call.kind),
             Argument::Text(&call.header),
-            call.payload.as_deref().map_or(Argument::Undefined, Argument::Text),
+            call.payload
+                .as_deref()
+                .map_or(Argument::Undefined, Argument::Text),
         ];
         let shared = self.shared.clone();
-        let started = shared.busy(|| call_native(&mut self.worker, &self.natives.dispatch, &arguments));
+        let started =
+            shared.busy(|| call_native(&mut self.worker, &self.natives.dispatch, &arguments));
         if let (Err(fault), Some(id)) = (started, call.id)
             && !self.ended()
         {
@@ -233,7 +304,10 @@ impl Running {
         let state = self.worker.js_runtime.op_state();
         let exited = state.borrow().has::<WatcherExited>();
         if exited {
-            self.shared.stop(StopReason::ProcessExit { code: self.worker.exit_code(), at: self.shared.exit_place() });
+            self.shared.stop(StopReason::ProcessExit {
+                code: self.worker.exit_code(),
+                at: self.shared.exit_place(),
+            });
         }
         exited
     }
@@ -254,7 +328,10 @@ impl Running {
         if let Err(error) = shared.busy(|| self.worker.dispatch_process_exit_event())
             && !self.ended()
         {
-            self.host.report(IsolateFault::UncaughtException(JsFault::from_js_error(&error)));
+            self.host
+                .report(IsolateFault::UncaughtException(JsFault::from_js_error(
+                    &error,
+                )));
         }
     }
 }
@@ -280,13 +357,20 @@ impl OpSink for Sink {
         envelope(self.host.call_sync(method, args))
     }
 
-    fn host_call_async(&self, method: String, args: String) -> Pin<Box<dyn Future<Output = String>>> {
+    fn host_call_async(
+        &self,
+        method: String,
+        args: String,
+    ) -> Pin<Box<dyn Future<Output = String>>> {
         // On the host's runtime: it must go on while this thread runs JavaScript.
         let task = self.runtime.spawn(self.host.call_async(method, args));
         Box::pin(async move {
             envelope(match task.await {
                 Ok(result) => result,
-                Err(error) => Err(HostError::new("Error", format!("the host call failed: {error}"))),
+                Err(error) => Err(HostError::new(
+                    "Error",
+                    format!("the host call failed: {error}"),
+                )),
             })
         })
     }
@@ -313,6 +397,9 @@ fn envelope(result: HostResult) -> String {
     match result {
         Ok(None) => "-".to_string(),
         Ok(Some(json)) => format!("+{json}"),
-        Err(error) => format!("!{}", serde_json::json!({ "class": error.class, "message": error.message })),
+        Err(error) => format!(
+            "!{}",
+            serde_json::json!({ "class": error.class, "message": error.message })
+        ),
     }
 }

@@ -31,15 +31,24 @@ struct Watchdog {
 pub(crate) fn watch(isolate: &Arc<Shared>) {
     static WATCHDOG: OnceLock<Arc<Watchdog>> = OnceLock::new();
     let watchdog = WATCHDOG.get_or_init(|| {
-        let watchdog = Arc::new(Watchdog { watched: Mutex::new(Vec::new()), added: Condvar::new() });
+        let watchdog = Arc::new(Watchdog {
+            watched: Mutex::new(Vec::new()),
+            added: Condvar::new(),
+        });
         let for_thread = watchdog.clone();
-        let started = std::thread::Builder::new().name("pier-watchdog".into()).spawn(move || run(&for_thread));
+        let started = std::thread::Builder::new()
+            .name("pier-watchdog".into())
+            .spawn(move || run(&for_thread));
         if let Err(error) = started {
             tracing::error!("cannot start the watchdog thread: {error}");
         }
         watchdog
     });
-    watchdog.watched.lock().push(Watched { isolate: Arc::downgrade(isolate), seen: None, asked: None });
+    watchdog.watched.lock().push(Watched {
+        isolate: Arc::downgrade(isolate),
+        seen: None,
+        asked: None,
+    });
     watchdog.added.notify_one();
 }
 
@@ -67,7 +76,10 @@ fn look(isolate: &Arc<Shared>, entry: &mut Watched) {
         entry.asked = None;
         return;
     };
-    let reason = || StopReason::Unresponsive { busy: lasted, at: None };
+    let reason = || StopReason::Unresponsive {
+        busy: lasted,
+        at: None,
+    };
     match (entry.seen, entry.asked) {
         (Some((seen, _)), Some(asked)) if seen == mark => {
             if asked.elapsed() >= interrupt::PATIENCE {

@@ -8,7 +8,9 @@ use deno_core::{ModuleSpecifier, v8};
 use deno_resolver::npm::DenoInNpmPackageChecker;
 use deno_runtime::deno_io::{Stdio, StdioPipe};
 use deno_runtime::deno_node::NodeExtInitServices;
-use deno_runtime::deno_permissions::{Permissions as DenoPermissions, PermissionsContainer, PermissionsOptions};
+use deno_runtime::deno_permissions::{
+    Permissions as DenoPermissions, PermissionsContainer, PermissionsOptions,
+};
 use deno_runtime::permissions::RuntimePermissionDescriptorParser;
 use deno_runtime::worker::{MainWorker, WorkerOptions, WorkerServiceOptions};
 use deno_runtime::{BootstrapOptions, WorkerLogLevel};
@@ -21,7 +23,11 @@ use crate::{ops, snapshot};
 /// The young generation's limit, in bytes: without one it grows to a multiple of what extensions ever use and stays there.
 const YOUNG_GENERATION: usize = 4 * 1024 * 1024;
 
-pub(crate) fn build(loader: &Rc<PierLoader>, output: File, heap_limit: usize) -> std::io::Result<MainWorker> {
+pub(crate) fn build(
+    loader: &Rc<PierLoader>,
+    output: File,
+    heap_limit: usize,
+) -> std::io::Result<MainWorker> {
     let resolver = &loader.sources.resolver;
     let node_services = NodeExtInitServices {
         node_require_loader: Rc::new(RequireLoader(loader.sources.clone())),
@@ -46,8 +52,9 @@ pub(crate) fn build(loader: &Rc<PierLoader>, output: File, heap_limit: usize) ->
         v8_code_cache: None,
         bundle_provider: None,
     };
-    let create_params =
-        v8::CreateParams::default().heap_limits(0, heap_limit).set_max_young_generation_size_in_bytes(YOUNG_GENERATION);
+    let create_params = v8::CreateParams::default()
+        .heap_limits(0, heap_limit)
+        .set_max_young_generation_size_in_bytes(YOUNG_GENERATION);
     let options = WorkerOptions {
         bootstrap: BootstrapOptions {
             log_level: WorkerLogLevel::Warn,
@@ -70,18 +77,37 @@ pub(crate) fn build(loader: &Rc<PierLoader>, output: File, heap_limit: usize) ->
         },
         ..WorkerOptions::default()
     };
-    Ok(MainWorker::bootstrap_from_options(&main_module()?, services, options))
+    Ok(MainWorker::bootstrap_from_options(
+        &main_module()?,
+        services,
+        options,
+    ))
 }
 
 /// Replaces the permissions that the worker was built with. Must happen before any extension code runs.
-pub(crate) fn set_permissions(worker: &mut MainWorker, permissions: &Permissions) -> Result<(), String> {
-    let Permissions::ReadOnly(folders) = permissions else { return Ok(()) };
-    let read = folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
+pub(crate) fn set_permissions(
+    worker: &mut MainWorker,
+    permissions: &Permissions,
+) -> Result<(), String> {
+    let Permissions::ReadOnly(folders) = permissions else {
+        return Ok(());
+    };
+    let read = folders
+        .iter()
+        .map(|folder| folder.to_string_lossy().into_owned())
+        .collect();
     let parser = parser();
-    let options = PermissionsOptions { allow_read: Some(read), prompt: false, ..PermissionsOptions::default() };
-    let permissions = DenoPermissions::from_options(parser.as_ref(), &options).map_err(|error| error.to_string())?;
+    let options = PermissionsOptions {
+        allow_read: Some(read),
+        prompt: false,
+        ..PermissionsOptions::default()
+    };
+    let permissions = DenoPermissions::from_options(parser.as_ref(), &options)
+        .map_err(|error| error.to_string())?;
     let state = worker.js_runtime.op_state();
-    state.borrow_mut().put(PermissionsContainer::new(parser, permissions));
+    state
+        .borrow_mut()
+        .put(PermissionsContainer::new(parser, permissions));
     Ok(())
 }
 
@@ -92,5 +118,6 @@ fn parser() -> Arc<RuntimePermissionDescriptorParser<RealSys>> {
 /// Nothing is loaded from here: an extension's entry is a side module. Deno wants a name for `Deno.mainModule`.
 fn main_module() -> std::io::Result<ModuleSpecifier> {
     let dir = std::env::current_dir()?;
-    ModuleSpecifier::from_file_path(dir.join("$pier.mjs")).map_err(|()| std::io::Error::other("the working directory is not an absolute path"))
+    ModuleSpecifier::from_file_path(dir.join("$pier.mjs"))
+        .map_err(|()| std::io::Error::other("the working directory is not an absolute path"))
 }

@@ -15,12 +15,33 @@ fn js(error: EngineError) -> JsFault {
 }
 
 /// Loads an extension with a command `go` and runs it.
-async fn run_command(package: &Package, body: &str, deadline: Duration) -> Result<Option<String>, EngineError> {
+async fn run_command(
+    package: &Package,
+    body: &str,
+    deadline: Duration,
+) -> Result<Option<String>, EngineError> {
     let entry = package.write("entry.ts", &format!("export default (pi: any) => {{\n  pi.registerCommand('go', {{ handler: async () => {{\n{body}\n  }} }});\n}};\n"));
     package.load(&entry).await.expect("the extension loads");
-    package.isolate.call("bind", r#"{"mode":"print","hasUI":false}"#.into(), None, CallOptions::within(PATIENCE)).await.expect("it binds");
+    package
+        .isolate
+        .call(
+            "bind",
+            r#"{"mode":"print","hasUI":false}"#.into(),
+            None,
+            CallOptions::within(PATIENCE),
+        )
+        .await
+        .expect("it binds");
     let header = r#"{"ext":1,"command":"go","args":"","callId":7}"#;
-    package.isolate.call("runCommand", header.into(), None, CallOptions::within(deadline)).await
+    package
+        .isolate
+        .call(
+            "runCommand",
+            header.into(),
+            None,
+            CallOptions::within(deadline),
+        )
+        .await
 }
 
 #[tokio::test]
@@ -28,7 +49,10 @@ async fn a_throwing_factory_names_its_line() {
     let package = Package::new();
     let entry = package.write("entry.ts", "interface Shape { a: string }\n\nexport default function () {\n  throw new TypeError(\"no good\", { cause: new Error(\"why\") });\n}\n");
     let fault = js(package.load(&entry).await.expect_err("the factory throws"));
-    assert_eq!((fault.name.as_str(), fault.message.as_str()), ("TypeError", "no good"));
+    assert_eq!(
+        (fault.name.as_str(), fault.message.as_str()),
+        ("TypeError", "no good")
+    );
     let location = fault.location.expect("a place");
     assert!(location.file.ends_with("/entry.ts"));
     assert_eq!((location.line, location.column), (4, 9));
@@ -39,7 +63,10 @@ async fn a_throwing_factory_names_its_line() {
 #[tokio::test]
 async fn a_syntax_error_names_its_place() {
     let package = Package::new();
-    let entry = package.write("entry.ts", "export default function () {\n  const x = ;\n}\n");
+    let entry = package.write(
+        "entry.ts",
+        "export default function () {\n  const x = ;\n}\n",
+    );
     let fault = js(package.load(&entry).await.expect_err("it does not parse"));
     let location = fault.location.clone().expect("a place");
     assert!(location.file.ends_with("/entry.ts"), "{fault:?}");
@@ -49,31 +76,68 @@ async fn a_syntax_error_names_its_place() {
 #[tokio::test]
 async fn a_missing_import_names_both_files() {
     let package = Package::new();
-    let entry = package.write("entry.ts", "import './nowhere.js';\nexport default () => {};\n");
-    let fault = js(package.load(&entry).await.expect_err("the import does not exist"));
-    assert!(fault.message.contains("nowhere.js") && fault.message.contains("entry.ts"), "{fault}");
+    let entry = package.write(
+        "entry.ts",
+        "import './nowhere.js';\nexport default () => {};\n",
+    );
+    let fault = js(package
+        .load(&entry)
+        .await
+        .expect_err("the import does not exist"));
+    assert!(
+        fault.message.contains("nowhere.js") && fault.message.contains("entry.ts"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
 async fn a_loop_is_stopped_at_the_deadline() {
     let package = Package::new();
-    let error = run_command(&package, "for (;;) {}", Duration::from_millis(300)).await.expect_err("it never ends");
-    let EngineError::Stopped(reason @ StopReason::Unresponsive { .. }) = error else { panic!("{error:?}") };
-    assert_eq!(reason.location().map(|place| place.line), Some(3), "{reason}");
+    let error = run_command(&package, "for (;;) {}", Duration::from_millis(300))
+        .await
+        .expect_err("it never ends");
+    let EngineError::Stopped(reason @ StopReason::Unresponsive { .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        reason.location().map(|place| place.line),
+        Some(3),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
 async fn a_loop_outside_any_call_is_stopped_at_the_busy_limit() {
     let package = Package::with(|options| options.busy_limit = Duration::from_millis(300));
-    run_command(&package, "setTimeout(() => { for (;;) {} }, 1);", PATIENCE).await.expect("the command itself ends");
-    let reason = package.host.fault(|fault| if let IsolateFault::Stopped(reason) = fault { Some(reason.clone()) } else { None }).await;
-    assert!(matches!(reason, StopReason::Unresponsive { .. }), "{reason:?}");
+    run_command(&package, "setTimeout(() => { for (;;) {} }, 1);", PATIENCE)
+        .await
+        .expect("the command itself ends");
+    let reason = package
+        .host
+        .fault(|fault| {
+            if let IsolateFault::Stopped(reason) = fault {
+                Some(reason.clone())
+            } else {
+                None
+            }
+        })
+        .await;
+    assert!(
+        matches!(reason, StopReason::Unresponsive { .. }),
+        "{reason:?}"
+    );
 }
 
 #[tokio::test]
 async fn waiting_past_the_deadline_leaves_the_isolate_alive() {
     let package = Package::new();
-    let error = run_command(&package, "await new Promise(() => {});", Duration::from_millis(100)).await.expect_err("it never settles");
+    let error = run_command(
+        &package,
+        "await new Promise(() => {});",
+        Duration::from_millis(100),
+    )
+    .await
+    .expect_err("it never settles");
     assert!(matches!(error, EngineError::Timeout { .. }), "{error:?}");
     assert_eq!(package.isolate.stop_reason(), None);
 }
@@ -82,26 +146,73 @@ async fn waiting_past_the_deadline_leaves_the_isolate_alive() {
 async fn uncaught_errors_are_reported_with_their_place() {
     let package = Package::new();
     run_command(&package, "setTimeout(() => { throw new Error('late'); }, 1);\nPromise.reject(new RangeError('floating'));", PATIENCE).await.expect("the command ends");
-    let thrown = package.host.fault(|fault| if let IsolateFault::UncaughtException(fault) = fault { Some(fault.clone()) } else { None }).await;
-    assert_eq!((thrown.message.as_str(), thrown.location.map(|place| place.line)), ("late", Some(3)));
-    let rejected = package.host.fault(|fault| if let IsolateFault::UnhandledRejection(fault) = fault { Some(fault.clone()) } else { None }).await;
-    assert_eq!((rejected.name.as_str(), rejected.location.map(|place| place.line)), ("RangeError", Some(4)));
+    let thrown = package
+        .host
+        .fault(|fault| {
+            if let IsolateFault::UncaughtException(fault) = fault {
+                Some(fault.clone())
+            } else {
+                None
+            }
+        })
+        .await;
+    assert_eq!(
+        (
+            thrown.message.as_str(),
+            thrown.location.map(|place| place.line)
+        ),
+        ("late", Some(3))
+    );
+    let rejected = package
+        .host
+        .fault(|fault| {
+            if let IsolateFault::UnhandledRejection(fault) = fault {
+                Some(fault.clone())
+            } else {
+                None
+            }
+        })
+        .await;
+    assert_eq!(
+        (
+            rejected.name.as_str(),
+            rejected.location.map(|place| place.line)
+        ),
+        ("RangeError", Some(4))
+    );
     assert_eq!(package.isolate.stop_reason(), None);
 }
 
 #[tokio::test]
 async fn process_exit_ends_the_isolate_only() {
     let package = Package::new();
-    let error = run_command(&package, "process.exit(3);", PATIENCE).await.expect_err("the isolate ends");
-    let EngineError::Stopped(reason @ StopReason::ProcessExit { code: 3, .. }) = error else { panic!("{error:?}") };
-    assert_eq!(reason.location().map(|place| place.line), Some(3), "{reason}");
+    let error = run_command(&package, "process.exit(3);", PATIENCE)
+        .await
+        .expect_err("the isolate ends");
+    let EngineError::Stopped(reason @ StopReason::ProcessExit { code: 3, .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        reason.location().map(|place| place.line),
+        Some(3),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
 async fn a_full_heap_ends_the_isolate_only() {
     let package = Package::with(|options| options.heap_limit_bytes = Some(64 * 1024 * 1024));
-    let error = run_command(&package, "const kept: any[] = []; for (;;) kept.push(new Array(1000).fill({}));", PATIENCE).await.expect_err("the isolate ends");
-    assert!(matches!(error, EngineError::Stopped(StopReason::HeapLimit { .. })), "{error:?}");
+    let error = run_command(
+        &package,
+        "const kept: any[] = []; for (;;) kept.push(new Array(1000).fill({}));",
+        PATIENCE,
+    )
+    .await
+    .expect_err("the isolate ends");
+    assert!(
+        matches!(error, EngineError::Stopped(StopReason::HeapLimit { .. })),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]

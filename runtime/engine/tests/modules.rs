@@ -8,10 +8,16 @@ use support::Package;
 #[tokio::test]
 async fn typescript_syntax_is_erased() {
     let package = Package::new();
-    package.write("helper.ts", "export const twice = (n: number): number => n * 2;");
+    package.write(
+        "helper.ts",
+        "export const twice = (n: number): number => n * 2;",
+    );
     package.write("data.json", r#"{"answer": 42}"#);
     package.write("note.txt", "plain text");
-    package.write("old.cjs", "exports.old = 'cjs'; exports['computed' + 1] = 1;");
+    package.write(
+        "old.cjs",
+        "exports.old = 'cjs'; exports['computed' + 1] = 1;",
+    );
     let imports = r#"
 import { twice } from "./helper.js";
 import type { Nothing } from "./not-there.ts";
@@ -32,7 +38,11 @@ void Decorated;
     let value = package
         .value(imports, "({ twice: twice(21), bare: bare.answer, attributed: attributed.answer, text, old: old.old, color: Color.Red, back: Color[2], space: Space.inside, sum: new Point(1).sum(), calls, awaited, dir: __dirname, meta: import.meta.dirname, req: typeof require })")
         .await;
-    let dir = package.dir.path().canonicalize().expect("the directory exists");
+    let dir = package
+        .dir
+        .path()
+        .canonicalize()
+        .expect("the directory exists");
     assert_eq!(
         value,
         json!({
@@ -60,21 +70,42 @@ await sleep(1);
     let value = package
         .value(imports, r#"({ exists: fs.existsSync("/"), hash: createHash("sha256").update("a").digest("hex").slice(0, 8), echo: execFileSync("echo", ["hi"]).toString(), n: db.prepare("select n from t").get().n, platform: os.platform(), buffer: Buffer.from("x").length, argv: Array.isArray(process.argv) })"#)
         .await;
-    assert_eq!(value, json!({ "exists": true, "hash": "ca978112", "echo": "hi\n", "n": 7, "platform": "linux", "buffer": 1, "argv": true }));
+    assert_eq!(
+        value,
+        json!({ "exists": true, "hash": "ca978112", "echo": "hi\n", "n": 7, "platform": "linux", "buffer": 1, "argv": true })
+    );
 }
 
 #[tokio::test]
 async fn packages_resolve_by_their_conditions() {
     let package = Package::new();
     package.write("node_modules/import-only/package.json", r#"{"name":"import-only","exports":{".":{"import":"./index.mjs"},"./sub":{"import":"./sub.mjs"}}}"#);
-    package.write("node_modules/import-only/index.mjs", "export const kind = 'import-only';");
-    package.write("node_modules/import-only/sub.mjs", "export const sub = 'sub';");
-    package.write("node_modules/cjs/package.json", r#"{"name":"cjs","main":"lib"}"#);
+    package.write(
+        "node_modules/import-only/index.mjs",
+        "export const kind = 'import-only';",
+    );
+    package.write(
+        "node_modules/import-only/sub.mjs",
+        "export const sub = 'sub';",
+    );
+    package.write(
+        "node_modules/cjs/package.json",
+        r#"{"name":"cjs","main":"lib"}"#,
+    );
     package.write("node_modules/cjs/lib/index.js", "const inner = require('./inner'); module.exports = { named: 'n', inner }; module.exports.late = 1;");
     package.write("node_modules/cjs/lib/inner.js", "module.exports = 'inner';");
-    package.write("node_modules/reexport/package.json", r#"{"name":"reexport","main":"index.js"}"#);
-    package.write("node_modules/reexport/index.js", "module.exports = require('cjs');");
-    package.write("package.json", r##"{"name":"p","type":"module","imports":{"#x":"./x.ts"}}"##);
+    package.write(
+        "node_modules/reexport/package.json",
+        r#"{"name":"reexport","main":"index.js"}"#,
+    );
+    package.write(
+        "node_modules/reexport/index.js",
+        "module.exports = require('cjs');",
+    );
+    package.write(
+        "package.json",
+        r##"{"name":"p","type":"module","imports":{"#x":"./x.ts"}}"##,
+    );
     package.write("x.ts", "export default 'private';");
     let imports = r##"
 import { kind } from "import-only";
@@ -98,10 +129,22 @@ const dynamic = await import("import-only");
 #[tokio::test]
 async fn host_modules_win_and_are_one_instance() {
     let package = Package::new();
-    package.write("node_modules/typebox/package.json", r#"{"name":"typebox","main":"index.js"}"#);
-    package.write("node_modules/typebox/index.js", "throw new Error('the installed copy was loaded');");
-    package.write("node_modules/dep/package.json", r#"{"name":"dep","main":"index.js"}"#);
-    package.write("node_modules/dep/index.js", "exports.Type = require('typebox').Type;");
+    package.write(
+        "node_modules/typebox/package.json",
+        r#"{"name":"typebox","main":"index.js"}"#,
+    );
+    package.write(
+        "node_modules/typebox/index.js",
+        "throw new Error('the installed copy was loaded');",
+    );
+    package.write(
+        "node_modules/dep/package.json",
+        r#"{"name":"dep","main":"index.js"}"#,
+    );
+    package.write(
+        "node_modules/dep/index.js",
+        "exports.Type = require('typebox').Type;",
+    );
     let imports = r#"
 import { Type } from "typebox";
 import { Text } from "@earendil-works/pi-tui";
@@ -109,7 +152,10 @@ import { Text as OldText } from "@mariozechner/pi-tui";
 import { Type as FromDep } from "dep";
 "#;
     let value = package.value(imports, "({ type: Type.String().type, same: Text === OldText, dep: FromDep === Type, lines: new Text('hi', 0, 0).render(10).length })").await;
-    assert_eq!(value, json!({ "type": "string", "same": true, "dep": true, "lines": 1 }));
+    assert_eq!(
+        value,
+        json!({ "type": "string", "same": true, "dep": true, "lines": 1 })
+    );
 }
 
 #[tokio::test]
@@ -120,7 +166,12 @@ import { Text, notThere, neitherThis } from "@earendil-works/pi-tui";
 let message = "";
 try { (notThere as any)(); } catch (error) { message = (error as Error).message; }
 "#;
-    let value = package.value(imports, "({ text: typeof Text, message, other: typeof neitherThis })").await;
+    let value = package
+        .value(
+            imports,
+            "({ text: typeof Text, message, other: typeof neitherThis })",
+        )
+        .await;
     assert_eq!(
         value,
         json!({ "text": "function", "message": "\"notThere\" is not available from @earendil-works/pi-tui in this host", "other": "function" })
@@ -138,10 +189,14 @@ try { (notThere as any)(); } catch (error) { message = (error as Error).message;
 #[tokio::test]
 async fn an_entry_behind_a_link_finds_its_siblings() {
     let package = Package::new();
-    package.write("store/ext/index.ts", "import { here } from './sibling.js'; export default (pi: any) => pi.setLabel(here);");
+    package.write(
+        "store/ext/index.ts",
+        "import { here } from './sibling.js'; export default (pi: any) => pi.setLabel(here);",
+    );
     package.write("store/ext/sibling.ts", "export const here = 'found';");
     let link = package.dir.path().join("linked.ts");
-    std::os::unix::fs::symlink(package.dir.path().join("store/ext/index.ts"), &link).expect("a link");
+    std::os::unix::fs::symlink(package.dir.path().join("store/ext/index.ts"), &link)
+        .expect("a link");
     let entry = link.canonicalize().expect("the link has a target");
     let registrations = package.load(&entry).await.expect("it loads");
     assert_eq!(registrations["label"], "found");
@@ -155,7 +210,9 @@ async fn webassembly_runs() {
 const bytes = new Uint8Array([0,97,115,109,1,0,0,0,1,7,1,96,2,127,127,1,127,3,2,1,0,7,7,1,3,97,100,100,0,0,10,9,1,7,0,32,0,32,1,106,11]);
 const { instance } = await WebAssembly.instantiate(bytes);
 "#;
-    let value = package.value(imports, "(instance.exports.add as any)(20, 22)").await;
+    let value = package
+        .value(imports, "(instance.exports.add as any)(20, 22)")
+        .await;
     assert_eq!(value, json!(42));
 }
 

@@ -10,8 +10,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// Changes with everything that changes compiled output.
-const TOOL_CHAIN: &str =
-    concat!("pier ", env!("CARGO_PKG_VERSION"), " format 1, v8 ", env!("PIER_V8_VERSION"), ", host modules ", env!("PIER_HOST_MODULES_HASH"));
+const TOOL_CHAIN: &str = concat!(
+    "pier ",
+    env!("CARGO_PKG_VERSION"),
+    " format 1, v8 ",
+    env!("PIER_V8_VERSION"),
+    ", host modules ",
+    env!("PIER_HOST_MODULES_HASH")
+);
 
 const CHECKSUM_LEN: usize = 16;
 
@@ -72,7 +78,10 @@ impl DiskCache {
     pub(crate) fn write(&self, key: &CacheKey, kind: Kind, content: &[u8]) {
         let path = self.path(key, kind);
         if let Err(error) = write_whole(&path, content) {
-            tracing::debug!("cannot write the code cache entry {}: {error}", path.display());
+            tracing::debug!(
+                "cannot write the code cache entry {}: {error}",
+                path.display()
+            );
         }
     }
 
@@ -82,7 +91,9 @@ impl DiskCache {
             Kind::Transpiled => "js",
             Kind::V8Code => "v8",
         };
-        self.dir.join(&name[..2]).join(format!("{}.{suffix}", &name[2..]))
+        self.dir
+            .join(&name[..2])
+            .join(format!("{}.{suffix}", &name[2..]))
     }
 }
 
@@ -114,7 +125,10 @@ mod tests {
         let key = CacheKey::of(&[b"source"]);
         assert!(cache.read(&key, Kind::V8Code).is_none());
         cache.write(&key, Kind::V8Code, b"code");
-        assert_eq!(cache.read(&key, Kind::V8Code).as_deref(), Some(&b"code"[..]));
+        assert_eq!(
+            cache.read(&key, Kind::V8Code).as_deref(),
+            Some(&b"code"[..])
+        );
         assert!(cache.read(&key, Kind::Transpiled).is_none());
     }
 
@@ -134,7 +148,10 @@ mod tests {
             assert!(cache.read(&key, Kind::Transpiled).is_none());
         }
         cache.write(&key, Kind::Transpiled, b"new");
-        assert_eq!(cache.read(&key, Kind::Transpiled).as_deref(), Some(&b"new"[..]));
+        assert_eq!(
+            cache.read(&key, Kind::Transpiled).as_deref(),
+            Some(&b"new"[..])
+        );
     }
 
     #[test]

@@ -33,13 +33,19 @@ impl CjsCodeAnalyzer for ExportAnalyzer {
         };
         let media_type = MediaType::from_specifier(specifier);
         if media_type == MediaType::Json {
-            return Ok(CjsAnalysis::Cjs(CjsAnalysisExports { exports: Vec::new(), reexports: Vec::new(), member_reexports: Vec::new() }));
+            return Ok(CjsAnalysis::Cjs(CjsAnalysisExports {
+                exports: Vec::new(),
+                reexports: Vec::new(),
+                member_reexports: Vec::new(),
+            }));
         }
         let compiled = self.0.compile(specifier, &source, media_type, false)?;
         Ok(match compiled.cjs {
-            Some(cjs) => {
-                CjsAnalysis::Cjs(CjsAnalysisExports { exports: cjs.exports, reexports: cjs.reexports, member_reexports: Vec::new() })
-            }
+            Some(cjs) => CjsAnalysis::Cjs(CjsAnalysisExports {
+                exports: cjs.exports,
+                reexports: cjs.reexports,
+                member_reexports: Vec::new(),
+            }),
             None => CjsAnalysis::Esm(source, None),
         })
     }
@@ -67,27 +73,44 @@ impl NodeRequireLoader for RequireLoader {
         if self.0.is_readable(&path) {
             return Ok(path);
         }
-        let checked = permissions.check_open(path, OpenAccessKind::ReadNoFollow, Some("require()")).map_err(JsErrorBox::from_err)?;
+        let checked = permissions
+            .check_open(path, OpenAccessKind::ReadNoFollow, Some("require()"))
+            .map_err(JsErrorBox::from_err)?;
         Ok(checked.into_path())
     }
 
     fn load_text_file_lossy(&self, path: &Path) -> Result<FastString, JsErrorBox> {
-        let specifier = ModuleSpecifier::from_file_path(path)
-            .map_err(|()| JsErrorBox::generic(format!("require needs an absolute path, got {}", path.display())))?;
+        let specifier = ModuleSpecifier::from_file_path(path).map_err(|()| {
+            JsErrorBox::generic(format!(
+                "require needs an absolute path, got {}",
+                path.display()
+            ))
+        })?;
         let source = self.0.read(&specifier)?;
         let media_type = MediaType::from_specifier(&specifier);
         if !media_type.is_emittable() {
             return Ok(source.into());
         }
-        let options = CompileOptions { media_type, maybe_cjs: self.is_maybe_cjs_from_require(&specifier).unwrap_or(true), for_require: true, own: false };
+        let options = CompileOptions {
+            media_type,
+            maybe_cjs: self.is_maybe_cjs_from_require(&specifier).unwrap_or(true),
+            for_require: true,
+            own: false,
+        };
         Ok(self.0.compile_as(&specifier, &source, options)?.code.into())
     }
 
     fn is_maybe_cjs(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
-        self.0.resolver.cjs.is_maybe_cjs(specifier, MediaType::from_specifier(specifier))
+        self.0
+            .resolver
+            .cjs
+            .is_maybe_cjs(specifier, MediaType::from_specifier(specifier))
     }
 
     fn is_maybe_cjs_from_require(&self, specifier: &Url) -> Result<bool, PackageJsonLoadError> {
-        self.0.resolver.cjs.is_maybe_cjs_from_require(specifier, MediaType::from_specifier(specifier))
+        self.0
+            .resolver
+            .cjs
+            .is_maybe_cjs_from_require(specifier, MediaType::from_specifier(specifier))
     }
 }

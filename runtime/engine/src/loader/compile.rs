@@ -4,13 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use deno_ast::swc::ast::{
-    Decl, DefaultDecl, ImportSpecifier, ModuleDecl, ModuleExportName, ModuleItem, ObjectPatProp, Pat, Stmt, TsModuleRef,
-};
 use deno_ast::diagnostics::Diagnostic;
+use deno_ast::swc::ast::{
+    Decl, DefaultDecl, ImportSpecifier, ModuleDecl, ModuleExportName, ModuleItem, ObjectPatProp,
+    Pat, Stmt, TsModuleRef,
+};
 use deno_ast::{
-    DecoratorsTranspileOption, EmitOptions, MediaType, ModuleKind, ModuleSpecifier, ParseParams, ParsedSource, ProgramRef, SourceMapOption,
-    SourceRangedForSpanned, TranspileModuleOptions, TranspileOptions,
+    DecoratorsTranspileOption, EmitOptions, MediaType, ModuleKind, ModuleSpecifier, ParseParams,
+    ParsedSource, ProgramRef, SourceMapOption, SourceRangedForSpanned, TranspileModuleOptions,
+    TranspileOptions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,9 +65,14 @@ pub(crate) fn compile(
     is_host: impl Fn(&str) -> bool,
 ) -> Result<Compiled, Box<SyntaxFault>> {
     let mut parsed = parse(specifier, source, options.media_type)?;
-    let always_cjs = options.for_require || matches!(options.media_type, MediaType::Cjs | MediaType::Cts);
+    let always_cjs =
+        options.for_require || matches!(options.media_type, MediaType::Cjs | MediaType::Cts);
     let cjs = options.maybe_cjs && (always_cjs || parsed.compute_is_script());
-    let mut compiled = Compiled { cjs: None, host_imports: BTreeMap::new(), ..Compiled::default() };
+    let mut compiled = Compiled {
+        cjs: None,
+        host_imports: BTreeMap::new(),
+        ..Compiled::default()
+    };
     if !cjs {
         if let Some(rewritten) = rewrite_import_equals(&parsed, source) {
             parsed = parse(specifier, &rewritten, options.media_type)?;
@@ -73,11 +80,22 @@ pub(crate) fn compile(
         compiled.host_imports = host_imports(&parsed, is_host);
     } else {
         let analysis = parsed.analyze_cjs();
-        compiled.cjs = Some(CjsExports { exports: analysis.exports, reexports: analysis.reexports });
+        compiled.cjs = Some(CjsExports {
+            exports: analysis.exports,
+            reexports: analysis.reexports,
+        });
     }
-    let prelude = if cjs || !options.own { String::new() } else { node_globals_prelude(&parsed) };
+    let prelude = if cjs || !options.own {
+        String::new()
+    } else {
+        node_globals_prelude(&parsed)
+    };
     if needs_emit(options.media_type, &parsed) {
-        let kind = if cjs { ModuleKind::Cjs } else { ModuleKind::Esm };
+        let kind = if cjs {
+            ModuleKind::Cjs
+        } else {
+            ModuleKind::Esm
+        };
         let (code, map) = emit(specifier, parsed, kind)?;
         compiled.code = code;
         compiled.source_map = map;
@@ -86,12 +104,18 @@ pub(crate) fn compile(
     }
     if !prelude.is_empty() {
         // On the first line, so that line numbers stay true.
-        compiled.code.insert_str(after_hashbang(&compiled.code), &prelude);
+        compiled
+            .code
+            .insert_str(after_hashbang(&compiled.code), &prelude);
     }
     Ok(compiled)
 }
 
-fn parse(specifier: &ModuleSpecifier, source: &str, media_type: MediaType) -> Result<ParsedSource, Box<SyntaxFault>> {
+fn parse(
+    specifier: &ModuleSpecifier,
+    source: &str,
+    media_type: MediaType,
+) -> Result<ParsedSource, Box<SyntaxFault>> {
     let parsed = deno_ast::parse_program(ParseParams {
         specifier: specifier.clone(),
         text: source.into(),
@@ -128,33 +152,64 @@ pub(crate) fn file_name(specifier: &ModuleSpecifier) -> String {
 
 fn needs_emit(media_type: MediaType, parsed: &ParsedSource) -> bool {
     // Decorators are the one syntax that plain JavaScript files use before engines do.
-    media_type.is_emittable() || (matches!(media_type, MediaType::JavaScript | MediaType::Mjs | MediaType::Cjs) && parsed.text().contains("\n@"))
+    media_type.is_emittable()
+        || (matches!(
+            media_type,
+            MediaType::JavaScript | MediaType::Mjs | MediaType::Cjs
+        ) && parsed.text().contains("\n@"))
 }
 
-fn emit(specifier: &ModuleSpecifier, parsed: ParsedSource, kind: ModuleKind) -> Result<(String, Option<Vec<u8>>), Box<SyntaxFault>> {
+fn emit(
+    specifier: &ModuleSpecifier,
+    parsed: ParsedSource,
+    kind: ModuleKind,
+) -> Result<(String, Option<Vec<u8>>), Box<SyntaxFault>> {
     let transpile = TranspileOptions {
-        decorators: DecoratorsTranspileOption::LegacyTypeScript { emit_metadata: false },
+        decorators: DecoratorsTranspileOption::LegacyTypeScript {
+            emit_metadata: false,
+        },
         ..TranspileOptions::default()
     };
-    let emit = EmitOptions { source_map: SourceMapOption::Separate, inline_sources: false, ..EmitOptions::default() };
-    let result = parsed.transpile(&transpile, &TranspileModuleOptions { module_kind: Some(kind) }, &emit).map_err(|error| {
-        Box::new(SyntaxFault {
-            message: error.to_string(),
-            location: Location { file: file_name(specifier), line: 1, column: 1 },
-        })
-    })?;
+    let emit = EmitOptions {
+        source_map: SourceMapOption::Separate,
+        inline_sources: false,
+        ..EmitOptions::default()
+    };
+    let result = parsed
+        .transpile(
+            &transpile,
+            &TranspileModuleOptions {
+                module_kind: Some(kind),
+            },
+            &emit,
+        )
+        .map_err(|error| {
+            Box::new(SyntaxFault {
+                message: error.to_string(),
+                location: Location {
+                    file: file_name(specifier),
+                    line: 1,
+                    column: 1,
+                },
+            })
+        })?;
     let emitted = result.into_source();
     Ok((emitted.text, emitted.source_map.map(String::into_bytes)))
 }
 
 /// `import x = require("y")` in a module means `const x = require("y")`. The replacement has the same length, so that positions hold.
 fn rewrite_import_equals(parsed: &ParsedSource, source: &str) -> Option<String> {
-    let ProgramRef::Module(module) = parsed.program_ref() else { return None };
+    let ProgramRef::Module(module) = parsed.program_ref() else {
+        return None;
+    };
     let start = parsed.text_info_lazy().range().start;
     let mut text = None;
     for item in &module.body {
-        let ModuleItem::ModuleDecl(ModuleDecl::TsImportEquals(import)) = item else { continue };
-        if import.is_type_only || !matches!(import.module_ref, TsModuleRef::TsExternalModuleRef(_)) {
+        let ModuleItem::ModuleDecl(ModuleDecl::TsImportEquals(import)) = item else {
+            continue;
+        };
+        if import.is_type_only || !matches!(import.module_ref, TsModuleRef::TsExternalModuleRef(_))
+        {
             continue;
         }
         let offset = import.range().start.as_byte_index(start);
@@ -165,9 +220,14 @@ fn rewrite_import_equals(parsed: &ParsedSource, source: &str) -> Option<String> 
     text
 }
 
-fn host_imports(parsed: &ParsedSource, is_host: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<String>> {
+fn host_imports(
+    parsed: &ParsedSource,
+    is_host: impl Fn(&str) -> bool,
+) -> BTreeMap<String, Vec<String>> {
     let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let ProgramRef::Module(module) = parsed.program_ref() else { return imports };
+    let ProgramRef::Module(module) = parsed.program_ref() else {
+        return imports;
+    };
     let mut add = |specifier: &str, name: String| {
         let names = imports.entry(specifier.to_string()).or_default();
         if !names.contains(&name) {
@@ -184,7 +244,13 @@ fn host_imports(parsed: &ParsedSource, is_host: impl Fn(&str) -> bool) -> BTreeM
                 for specifier in &import.specifiers {
                     match specifier {
                         ImportSpecifier::Named(named) if !named.is_type_only => {
-                            add(&from, named.imported.as_ref().map_or_else(|| named.local.sym.to_string(), export_name));
+                            add(
+                                &from,
+                                named
+                                    .imported
+                                    .as_ref()
+                                    .map_or_else(|| named.local.sym.to_string(), export_name),
+                            );
                         }
                         ImportSpecifier::Default(_) => add(&from, "default".to_string()),
                         _ => {}
@@ -192,7 +258,10 @@ fn host_imports(parsed: &ParsedSource, is_host: impl Fn(&str) -> bool) -> BTreeM
                 }
             }
             ModuleItem::ModuleDecl(ModuleDecl::ExportNamed(export)) if !export.type_only => {
-                let Some(from) = export.src.as_ref().map(|from| from.value.to_string_lossy()) else { continue };
+                let Some(from) = export.src.as_ref().map(|from| from.value.to_string_lossy())
+                else {
+                    continue;
+                };
                 if !is_host(&from) {
                     continue;
                 }
@@ -238,7 +307,8 @@ fn node_globals_prelude(parsed: &ParsedSource) -> String {
 
 /// Whether `name` stands in `text` as a word and not as a member.
 fn mentions(text: &str, name: &str) -> bool {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_' || character == '$';
+    let is_word =
+        |character: char| character.is_alphanumeric() || character == '_' || character == '$';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
@@ -247,20 +317,31 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 fn declares(parsed: &ParsedSource, name: &str) -> bool {
-    let ProgramRef::Module(module) = parsed.program_ref() else { return false };
+    let ProgramRef::Module(module) = parsed.program_ref() else {
+        return false;
+    };
     module.body.iter().any(|item| match item {
-        ModuleItem::ModuleDecl(ModuleDecl::Import(import)) => import.specifiers.iter().any(|specifier| {
-            let local = match specifier {
-                ImportSpecifier::Named(named) => &named.local,
-                ImportSpecifier::Default(default) => &default.local,
-                ImportSpecifier::Namespace(namespace) => &namespace.local,
-            };
-            local.sym == name
-        }),
-        ModuleItem::ModuleDecl(ModuleDecl::ExportDecl(export)) => declaration_binds(&export.decl, name),
+        ModuleItem::ModuleDecl(ModuleDecl::Import(import)) => {
+            import.specifiers.iter().any(|specifier| {
+                let local = match specifier {
+                    ImportSpecifier::Named(named) => &named.local,
+                    ImportSpecifier::Default(default) => &default.local,
+                    ImportSpecifier::Namespace(namespace) => &namespace.local,
+                };
+                local.sym == name
+            })
+        }
+        ModuleItem::ModuleDecl(ModuleDecl::ExportDecl(export)) => {
+            declaration_binds(&export.decl, name)
+        }
         ModuleItem::ModuleDecl(ModuleDecl::ExportDefaultDecl(export)) => match &export.decl {
-            DefaultDecl::Fn(function) => function.ident.as_ref().is_some_and(|ident| ident.sym == name),
-            DefaultDecl::Class(class) => class.ident.as_ref().is_some_and(|ident| ident.sym == name),
+            DefaultDecl::Fn(function) => function
+                .ident
+                .as_ref()
+                .is_some_and(|ident| ident.sym == name),
+            DefaultDecl::Class(class) => {
+                class.ident.as_ref().is_some_and(|ident| ident.sym == name)
+            }
             DefaultDecl::TsInterfaceDecl(_) => false,
         },
         ModuleItem::Stmt(Stmt::Decl(declaration)) => declaration_binds(declaration, name),
@@ -270,7 +351,10 @@ fn declares(parsed: &ParsedSource, name: &str) -> bool {
 
 fn declaration_binds(declaration: &Decl, name: &str) -> bool {
     match declaration {
-        Decl::Var(variables) => variables.decls.iter().any(|variable| pattern_binds(&variable.name, name)),
+        Decl::Var(variables) => variables
+            .decls
+            .iter()
+            .any(|variable| pattern_binds(&variable.name, name)),
         Decl::Fn(function) => function.ident.sym == name,
         Decl::Class(class) => class.ident.sym == name,
         _ => false,
@@ -280,7 +364,11 @@ fn declaration_binds(declaration: &Decl, name: &str) -> bool {
 fn pattern_binds(pattern: &Pat, name: &str) -> bool {
     match pattern {
         Pat::Ident(ident) => ident.id.sym == name,
-        Pat::Array(array) => array.elems.iter().flatten().any(|element| pattern_binds(element, name)),
+        Pat::Array(array) => array
+            .elems
+            .iter()
+            .flatten()
+            .any(|element| pattern_binds(element, name)),
         Pat::Object(object) => object.props.iter().any(|property| match property {
             ObjectPatProp::KeyValue(pair) => pattern_binds(&pair.value, name),
             ObjectPatProp::Assign(assign) => assign.key.sym == name,
@@ -293,5 +381,9 @@ fn pattern_binds(pattern: &Pat, name: &str) -> bool {
 }
 
 fn after_hashbang(code: &str) -> usize {
-    if code.starts_with("#!") { code.find('\n').map_or(code.len(), |end| end + 1) } else { 0 }
+    if code.starts_with("#!") {
+        code.find('\n').map_or(code.len(), |end| end + 1)
+    } else {
+        0
+    }
 }

@@ -52,19 +52,28 @@ static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
 });
 
 /// Files of the js-api build that the snapshot holds.
-static SNAPSHOT: LazyLock<HashSet<&'static str>> =
-    LazyLock::new(|| include!(concat!(env!("OUT_DIR"), "/snapshot_files.rs")).into_iter().collect());
+static SNAPSHOT: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    include!(concat!(env!("OUT_DIR"), "/snapshot_files.rs"))
+        .into_iter()
+        .collect()
+});
 
-static SOURCES: LazyLock<HashMap<&'static str, &'static str>> =
-    LazyLock::new(|| include!(concat!(env!("OUT_DIR"), "/host_sources.rs")).into_iter().collect());
+static SOURCES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    include!(concat!(env!("OUT_DIR"), "/host_sources.rs"))
+        .into_iter()
+        .collect()
+});
 
 /// The module that `specifier` means, whatever is on disk.
 pub(crate) fn find(specifier: &str) -> Option<&'static Module> {
     let manifest = &*MANIFEST;
-    let id = manifest
-        .aliases
-        .get(specifier)
-        .or_else(|| manifest.prefixes.iter().find(|entry| specifier.starts_with(&entry.prefix)).map(|entry| &entry.module))?;
+    let id = manifest.aliases.get(specifier).or_else(|| {
+        manifest
+            .prefixes
+            .iter()
+            .find(|entry| specifier.starts_with(&entry.prefix))
+            .map(|entry| &entry.module)
+    })?;
     manifest.modules.get(id)
 }
 
@@ -82,12 +91,17 @@ pub(crate) fn is_host_package(specifier: &str) -> bool {
 
 /// The URL of a file of the js-api build, for importers outside the snapshot.
 pub(crate) fn url_of(file: &str) -> String {
-    if SNAPSHOT.contains(file) { format!("{IN_SNAPSHOT}{file}") } else { format!("{ON_DEMAND}{file}") }
+    if SNAPSHOT.contains(file) {
+        format!("{IN_SNAPSHOT}{file}")
+    } else {
+        format!("{ON_DEMAND}{file}")
+    }
 }
 
 /// Whether `name` (without `node:`) is the facade of a snapshotted file.
 pub(crate) fn is_snapshot_facade(name: &str) -> bool {
-    name.strip_prefix("pier/").is_some_and(|file| SNAPSHOT.contains(file))
+    name.strip_prefix("pier/")
+        .is_some_and(|file| SNAPSHOT.contains(file))
 }
 
 /// The code behind a `pier:///` URL.
@@ -98,7 +112,11 @@ pub(crate) fn source(file: &str) -> Option<&'static str> {
 impl Module {
     /// Those of `names` that the module does not export.
     pub(crate) fn lacking(&self, names: &[String]) -> Vec<String> {
-        names.iter().filter(|name| !self.exports.contains(name.as_str())).cloned().collect()
+        names
+            .iter()
+            .filter(|name| !self.exports.contains(name.as_str()))
+            .cloned()
+            .collect()
     }
 
     /// Where the module is.
@@ -123,9 +141,13 @@ pub(crate) fn stand_in(specifier: &str, module: &Module, missing: &[String]) -> 
          return new Proxy(function () {}, { get: fail, set: fail, has: fail, apply: fail, construct: fail, ownKeys: fail, getOwnPropertyDescriptor: fail });\n};\n",
     );
     for (index, name) in missing.iter().enumerate() {
-        let message = serde_json::Value::from(format!("\"{name}\" is not available from {specifier} in this host"));
+        let message = serde_json::Value::from(format!(
+            "\"{name}\" is not available from {specifier} in this host"
+        ));
         let quoted = serde_json::Value::from(name.as_str());
-        code.push_str(&format!("const missing{index} = lacking({message});\nexport {{ missing{index} as {quoted} }};\n"));
+        code.push_str(&format!(
+            "const missing{index} = lacking({message});\nexport {{ missing{index} as {quoted} }};\n"
+        ));
     }
     code
 }
@@ -142,7 +164,10 @@ mod tests {
             assert!(known, "{id}: no code for {}", module.file);
         }
         for (alias, id) in MANIFEST.aliases.iter().chain(&MANIFEST.fallbacks) {
-            assert!(MANIFEST.modules.contains_key(id), "{alias} means {id}, which does not exist");
+            assert!(
+                MANIFEST.modules.contains_key(id),
+                "{alias} means {id}, which does not exist"
+            );
         }
     }
 

@@ -17,8 +17,9 @@ use deno_ast::MediaType;
 use deno_core::error::ModuleLoaderError;
 use deno_core::futures::FutureExt;
 use deno_core::{
-    ModuleLoadOptions, ModuleLoadReferrer, ModuleLoadResponse, ModuleLoader, ModuleSource, ModuleSourceCode, ModuleSpecifier, ModuleType,
-    RequestedModuleType, ResolutionKind, SourceCodeCacheInfo,
+    ModuleLoadOptions, ModuleLoadReferrer, ModuleLoadResponse, ModuleLoader, ModuleSource,
+    ModuleSourceCode, ModuleSpecifier, ModuleType, RequestedModuleType, ResolutionKind,
+    SourceCodeCacheInfo,
 };
 use deno_error::JsErrorBox;
 use deno_resolver::npm::DenoInNpmPackageChecker;
@@ -28,8 +29,8 @@ use sys_traits::impls::RealSys;
 
 pub(crate) use cache::DiskCache;
 use cache::{CacheKey, Kind};
-pub(crate) use cjs::RequireLoader;
 use cjs::ExportAnalyzer;
+pub(crate) use cjs::RequireLoader;
 use compile::{CompileOptions, Compiled, SyntaxFault};
 use resolve::{Npm, Resolver};
 
@@ -37,7 +38,13 @@ use crate::fault::{JsFault, Location};
 use crate::host::{HostServices, IsolateFault};
 use crate::source_maps::SourceMaps;
 
-type Translator = NodeCodeTranslator<ExportAnalyzer, DenoInNpmPackageChecker, DenoIsBuiltInNodeModuleChecker, Npm, RealSys>;
+type Translator = NodeCodeTranslator<
+    ExportAnalyzer,
+    DenoInNpmPackageChecker,
+    DenoIsBuiltInNodeModuleChecker,
+    Npm,
+    RealSys,
+>;
 
 /// Files of one isolate: reading, compiling, and what was learnt from it.
 pub(crate) struct Sources {
@@ -70,12 +77,16 @@ impl Sources {
     }
 
     fn is_readable(&self, path: &Path) -> bool {
-        self.readable.borrow().as_ref().is_none_or(|folders| folders.iter().any(|folder| path.starts_with(folder)))
+        self.readable
+            .borrow()
+            .as_ref()
+            .is_none_or(|folders| folders.iter().any(|folder| path.starts_with(folder)))
     }
 
     fn read(&self, specifier: &ModuleSpecifier) -> Result<String, JsErrorBox> {
         let bytes = self.read_bytes(specifier)?;
-        let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         Ok(match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_string(),
             None => text,
@@ -83,35 +94,81 @@ impl Sources {
     }
 
     fn read_bytes(&self, specifier: &ModuleSpecifier) -> Result<Vec<u8>, JsErrorBox> {
-        let path = specifier.to_file_path().map_err(|()| JsErrorBox::generic(format!("Not a file: {specifier}")))?;
+        let path = specifier
+            .to_file_path()
+            .map_err(|()| JsErrorBox::generic(format!("Not a file: {specifier}")))?;
         if !self.is_readable(&path) {
             return Err(JsErrorBox::new(
                 "NotCapable",
-                format!("Cannot load {}: this extension may only load files of its package and project", path.display()),
+                format!(
+                    "Cannot load {}: this extension may only load files of its package and project",
+                    path.display()
+                ),
             ));
         }
-        std::fs::read(&path).map_err(|error| JsErrorBox::generic(format!("Cannot read {}: {error}", path.display())))
+        std::fs::read(&path).map_err(|error| {
+            JsErrorBox::generic(format!("Cannot read {}: {error}", path.display()))
+        })
     }
 
-    fn compile(&self, specifier: &ModuleSpecifier, source: &str, media_type: MediaType, for_require: bool) -> Result<Compiled, JsErrorBox> {
+    fn compile(
+        &self,
+        specifier: &ModuleSpecifier,
+        source: &str,
+        media_type: MediaType,
+        for_require: bool,
+    ) -> Result<Compiled, JsErrorBox> {
         let own = !self.resolver.in_npm.in_npm_package(specifier);
-        let maybe_cjs = self.resolver.cjs.is_maybe_cjs(specifier, media_type).map_err(JsErrorBox::from_err)?;
+        let maybe_cjs = self
+            .resolver
+            .cjs
+            .is_maybe_cjs(specifier, media_type)
+            .map_err(JsErrorBox::from_err)?;
         if !own && !maybe_cjs && !media_type.is_emittable() && !mentions_host_modules(source) {
-            return Ok(Compiled { code: source.to_string(), ..Compiled::default() });
+            return Ok(Compiled {
+                code: source.to_string(),
+                ..Compiled::default()
+            });
         }
-        self.compile_as(specifier, source, CompileOptions { media_type, maybe_cjs, for_require, own })
+        self.compile_as(
+            specifier,
+            source,
+            CompileOptions {
+                media_type,
+                maybe_cjs,
+                for_require,
+                own,
+            },
+        )
     }
 
     /// Compiles through the disk cache and registers the source map.
-    fn compile_as(&self, specifier: &ModuleSpecifier, source: &str, options: CompileOptions) -> Result<Compiled, JsErrorBox> {
-        let shape = [options.maybe_cjs as u8, options.for_require as u8, options.own as u8];
+    fn compile_as(
+        &self,
+        specifier: &ModuleSpecifier,
+        source: &str,
+        options: CompileOptions,
+    ) -> Result<Compiled, JsErrorBox> {
+        let shape = [
+            options.maybe_cjs as u8,
+            options.for_require as u8,
+            options.own as u8,
+        ];
         let key = CacheKey::of(&[specifier.as_str().as_bytes(), &shape, source.as_bytes()]);
-        let cached = self.cache.as_ref().and_then(|cache| cache.read(&key, Kind::Transpiled)).and_then(|bytes| decode(&bytes, source));
+        let cached = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.read(&key, Kind::Transpiled))
+            .and_then(|bytes| decode(&bytes, source));
         let compiled = match cached {
             Some(compiled) => compiled,
             None => {
-                let compiled = compile::compile(specifier, source, options, |name| host_modules::find(name).or_else(|| host_modules::fallback(name)).is_some())
-                    .map_err(|fault| self.syntax_error(*fault))?;
+                let compiled = compile::compile(specifier, source, options, |name| {
+                    host_modules::find(name)
+                        .or_else(|| host_modules::fallback(name))
+                        .is_some()
+                })
+                .map_err(|fault| self.syntax_error(*fault))?;
                 if let Some(cache) = &self.cache {
                     cache.write(&key, Kind::Transpiled, &encode(&compiled, source));
                 }
@@ -119,14 +176,21 @@ impl Sources {
             }
         };
         if let Some(map) = &compiled.source_map {
-            self.source_maps.insert(&[specifier.as_str(), &compile::file_name(specifier)], map);
+            self.source_maps
+                .insert(&[specifier.as_str(), &compile::file_name(specifier)], map);
         }
-        self.resolver.cjs.is_cjs_with_known_is_script(specifier, options.media_type, compiled.cjs.is_some()).map_err(JsErrorBox::from_err)?;
+        self.resolver
+            .cjs
+            .is_cjs_with_known_is_script(specifier, options.media_type, compiled.cjs.is_some())
+            .map_err(JsErrorBox::from_err)?;
         Ok(compiled)
     }
 
     fn syntax_error(&self, fault: SyntaxFault) -> JsErrorBox {
-        let error = JsErrorBox::new("SyntaxError", format!("{} at {}", fault.message, fault.location));
+        let error = JsErrorBox::new(
+            "SyntaxError",
+            format!("{} at {}", fault.message, fault.location),
+        );
         self.syntax_faults.borrow_mut().push(fault);
         error
     }
@@ -134,7 +198,11 @@ impl Sources {
     /// Gives a fault that a syntax error caused the place of that error.
     pub(crate) fn place(&self, fault: &mut JsFault) {
         let faults = self.syntax_faults.borrow();
-        if let Some(found) = faults.iter().find(|known| fault.message.contains(&format!("{} at {}", known.message, known.location))) {
+        if let Some(found) = faults.iter().find(|known| {
+            fault
+                .message
+                .contains(&format!("{} at {}", known.message, known.location))
+        }) {
             fault.location = Some(Location::clone(&found.location));
         }
     }
@@ -147,14 +215,20 @@ pub(crate) fn host_module_url(specifier: &str) -> Option<String> {
 
 /// A quick look before parsing a dependency only to list its host imports.
 fn mentions_host_modules(source: &str) -> bool {
-    ["pi-", "typebox", "xcsh"].iter().any(|word| source.contains(word))
+    ["pi-", "typebox", "xcsh"]
+        .iter()
+        .any(|word| source.contains(word))
 }
 
 /// `lengths of header and code, header, code, map`; the code is left out when it is the source.
 fn encode(compiled: &Compiled, source: &str) -> Vec<u8> {
     let header = serde_json::to_vec(compiled).unwrap_or_default();
     let same = compiled.code == source;
-    let code = if same { &[][..] } else { compiled.code.as_bytes() };
+    let code = if same {
+        &[][..]
+    } else {
+        compiled.code.as_bytes()
+    };
     let mut bytes = Vec::with_capacity(16 + header.len() + code.len());
     bytes.extend((header.len() as u32).to_le_bytes());
     bytes.extend((if same { u32::MAX } else { code.len() as u32 }).to_le_bytes());
@@ -203,8 +277,15 @@ impl PierLoader {
             resolver.package_json.clone(),
             RealSys,
         );
-        let translator = NodeCodeTranslator::new(Arc::new(exports), NodeCodeTranslatorMode::ModuleLoader);
-        Rc::new(Self { sources, translator, host: RefCell::new(None), reported: RefCell::default(), code_keys: RefCell::default() })
+        let translator =
+            NodeCodeTranslator::new(Arc::new(exports), NodeCodeTranslatorMode::ModuleLoader);
+        Rc::new(Self {
+            sources,
+            translator,
+            host: RefCell::new(None),
+            reported: RefCell::default(),
+            code_keys: RefCell::default(),
+        })
     }
 
     /// Missing exports are reported to `host` from now on.
@@ -212,16 +293,32 @@ impl PierLoader {
         *self.host.borrow_mut() = Some(host);
     }
 
-    fn resolve_host_module(&self, specifier: &str, module: &host_modules::Module, referrer: &str) -> Result<ModuleSpecifier, JsErrorBox> {
+    fn resolve_host_module(
+        &self,
+        specifier: &str,
+        module: &host_modules::Module,
+        referrer: &str,
+    ) -> Result<ModuleSpecifier, JsErrorBox> {
         let url = module.url();
-        let asked = self.sources.host_imports.borrow().get(referrer).and_then(|imports| imports.get(specifier)).cloned().unwrap_or_default();
+        let asked = self
+            .sources
+            .host_imports
+            .borrow()
+            .get(referrer)
+            .and_then(|imports| imports.get(specifier))
+            .cloned()
+            .unwrap_or_default();
         let missing = module.lacking(&asked);
         if missing.is_empty() {
             return ModuleSpecifier::parse(&url).map_err(JsErrorBox::from_err);
         }
         self.report_missing(specifier, referrer, &missing);
-        let mut stand_in = ModuleSpecifier::parse(host_modules::MISSING).map_err(JsErrorBox::from_err)?;
-        stand_in.query_pairs_mut().append_pair("of", specifier).extend_pairs(missing.iter().map(|name| ("name", name)));
+        let mut stand_in =
+            ModuleSpecifier::parse(host_modules::MISSING).map_err(JsErrorBox::from_err)?;
+        stand_in
+            .query_pairs_mut()
+            .append_pair("of", specifier)
+            .extend_pairs(missing.iter().map(|name| ("name", name)));
         Ok(stand_in)
     }
 
@@ -232,20 +329,47 @@ impl PierLoader {
         }
         self.reported.borrow_mut().push(seen);
         if let Some(host) = &*self.host.borrow() {
-            let importer = ModuleSpecifier::parse(referrer).map_or_else(|_| referrer.to_string(), |url| compile::file_name(&url));
-            host.report(IsolateFault::MissingExports { specifier: specifier.to_string(), importer, names: names.to_vec() });
+            let importer = ModuleSpecifier::parse(referrer)
+                .map_or_else(|_| referrer.to_string(), |url| compile::file_name(&url));
+            host.report(IsolateFault::MissingExports {
+                specifier: specifier.to_string(),
+                importer,
+                names: names.to_vec(),
+            });
         }
     }
 
-    fn load_file(&self, specifier: &ModuleSpecifier, requested: &RequestedModuleType) -> Result<ModuleSource, JsErrorBox> {
+    fn load_file(
+        &self,
+        specifier: &ModuleSpecifier,
+        requested: &RequestedModuleType,
+    ) -> Result<ModuleSource, JsErrorBox> {
         let media_type = MediaType::from_specifier(specifier);
         let module = |kind, code: ModuleSourceCode| ModuleSource::new(kind, code, specifier, None);
         match requested {
-            RequestedModuleType::Text => return Ok(module(ModuleType::Text, ModuleSourceCode::String(self.sources.read(specifier)?.into()))),
-            RequestedModuleType::Bytes => {
-                return Ok(module(ModuleType::Bytes, ModuleSourceCode::Bytes(self.sources.read_bytes(specifier)?.into_boxed_slice().into())));
+            RequestedModuleType::Text => {
+                return Ok(module(
+                    ModuleType::Text,
+                    ModuleSourceCode::String(self.sources.read(specifier)?.into()),
+                ));
             }
-            RequestedModuleType::Json => return Ok(module(ModuleType::Json, ModuleSourceCode::String(self.sources.read(specifier)?.into()))),
+            RequestedModuleType::Bytes => {
+                return Ok(module(
+                    ModuleType::Bytes,
+                    ModuleSourceCode::Bytes(
+                        self.sources
+                            .read_bytes(specifier)?
+                            .into_boxed_slice()
+                            .into(),
+                    ),
+                ));
+            }
+            RequestedModuleType::Json => {
+                return Ok(module(
+                    ModuleType::Json,
+                    ModuleSourceCode::String(self.sources.read(specifier)?.into()),
+                ));
+            }
             RequestedModuleType::None | RequestedModuleType::Other(_) => {}
         }
         match media_type {
@@ -253,13 +377,32 @@ impl PierLoader {
                 // A bare JSON import: the attribute is optional for authors, but not for V8.
                 let text = self.sources.read(specifier)?;
                 let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
-                    JsErrorBox::new("SyntaxError", format!("{} is not valid JSON: {error}", compile::file_name(specifier)))
+                    JsErrorBox::new(
+                        "SyntaxError",
+                        format!(
+                            "{} is not valid JSON: {error}",
+                            compile::file_name(specifier)
+                        ),
+                    )
                 })?;
                 let literal = serde_json::Value::from(value.to_string());
-                return Ok(module(ModuleType::JavaScript, ModuleSourceCode::String(format!("export default JSON.parse({literal});").into())));
+                return Ok(module(
+                    ModuleType::JavaScript,
+                    ModuleSourceCode::String(
+                        format!("export default JSON.parse({literal});").into(),
+                    ),
+                ));
             }
             MediaType::Wasm => {
-                return Ok(module(ModuleType::Wasm, ModuleSourceCode::Bytes(self.sources.read_bytes(specifier)?.into_boxed_slice().into())));
+                return Ok(module(
+                    ModuleType::Wasm,
+                    ModuleSourceCode::Bytes(
+                        self.sources
+                            .read_bytes(specifier)?
+                            .into_boxed_slice()
+                            .into(),
+                    ),
+                ));
             }
             _ => {}
         }
@@ -270,14 +413,25 @@ impl PierLoader {
             )));
         }
         let source = self.sources.read(specifier)?;
-        let compiled = self.sources.compile(specifier, &source, media_type, false)?;
+        let compiled = self
+            .sources
+            .compile(specifier, &source, media_type, false)?;
         if !compiled.host_imports.is_empty() {
-            self.sources.host_imports.borrow_mut().insert(specifier.to_string(), compiled.host_imports);
+            self.sources
+                .host_imports
+                .borrow_mut()
+                .insert(specifier.to_string(), compiled.host_imports);
         }
         let code = if compiled.cjs.is_some() {
             // Everything the translator awaits is synchronous, so it is done at the first poll.
-            let translated = self.translator.translate_cjs_to_esm(specifier, Some(Cow::Owned(source))).now_or_never();
-            translated.ok_or_else(|| JsErrorBox::generic("the CommonJS translation did not finish"))?.map_err(JsErrorBox::from_err)?.into_owned()
+            let translated = self
+                .translator
+                .translate_cjs_to_esm(specifier, Some(Cow::Owned(source)))
+                .now_or_never();
+            translated
+                .ok_or_else(|| JsErrorBox::generic("the CommonJS translation did not finish"))?
+                .map_err(JsErrorBox::from_err)?
+                .into_owned()
         } else {
             compiled.code
         };
@@ -286,38 +440,73 @@ impl PierLoader {
 
     fn load_on_demand(&self, specifier: &ModuleSpecifier) -> Result<ModuleSource, JsErrorBox> {
         if specifier.as_str().starts_with(host_modules::MISSING) {
-            let of = specifier.query_pairs().find(|(key, _)| key == "of").map(|(_, of)| of.into_owned()).unwrap_or_default();
-            let names: Vec<String> = specifier.query_pairs().filter(|(key, _)| key == "name").map(|(_, name)| name.into_owned()).collect();
-            let module = host_modules::find(&of).ok_or_else(|| JsErrorBox::generic(format!("'{of}' is not a module of this host")))?;
+            let of = specifier
+                .query_pairs()
+                .find(|(key, _)| key == "of")
+                .map(|(_, of)| of.into_owned())
+                .unwrap_or_default();
+            let names: Vec<String> = specifier
+                .query_pairs()
+                .filter(|(key, _)| key == "name")
+                .map(|(_, name)| name.into_owned())
+                .collect();
+            let module = host_modules::find(&of).ok_or_else(|| {
+                JsErrorBox::generic(format!("'{of}' is not a module of this host"))
+            })?;
             let code = host_modules::stand_in(&of, module, &names);
-            return Ok(ModuleSource::new(ModuleType::JavaScript, ModuleSourceCode::String(code.into()), specifier, None));
+            return Ok(ModuleSource::new(
+                ModuleType::JavaScript,
+                ModuleSourceCode::String(code.into()),
+                specifier,
+                None,
+            ));
         }
-        let file = specifier.as_str().trim_start_matches(host_modules::ON_DEMAND);
-        let code = host_modules::source(file).ok_or_else(|| JsErrorBox::generic(format!("this host has no module '{file}'")))?;
+        let file = specifier
+            .as_str()
+            .trim_start_matches(host_modules::ON_DEMAND);
+        let code = host_modules::source(file)
+            .ok_or_else(|| JsErrorBox::generic(format!("this host has no module '{file}'")))?;
         Ok(self.with_code_cache(specifier, code.to_string()))
     }
 
     fn with_code_cache(&self, specifier: &ModuleSpecifier, code: String) -> ModuleSource {
         let cache = self.code_cache(specifier, &code);
-        ModuleSource::new(ModuleType::JavaScript, ModuleSourceCode::String(code.into()), specifier, cache)
+        ModuleSource::new(
+            ModuleType::JavaScript,
+            ModuleSourceCode::String(code.into()),
+            specifier,
+            cache,
+        )
     }
 
     fn code_cache(&self, specifier: &ModuleSpecifier, code: &str) -> Option<SourceCodeCacheInfo> {
         let cache = self.sources.cache.as_ref()?;
         let key = CacheKey::of(&[b"v8", specifier.as_str().as_bytes(), code.as_bytes()]);
         let data = cache.read(&key, Kind::V8Code).map(Cow::Owned);
-        self.code_keys.borrow_mut().insert(specifier.to_string(), key);
-        Some(SourceCodeCacheInfo { hash: key.short(), data })
+        self.code_keys
+            .borrow_mut()
+            .insert(specifier.to_string(), key);
+        Some(SourceCodeCacheInfo {
+            hash: key.short(),
+            data,
+        })
     }
 }
 
 impl ModuleLoader for PierLoader {
-    fn resolve(&self, specifier: &str, referrer: &str, _kind: ResolutionKind) -> Result<ModuleSpecifier, ModuleLoaderError> {
+    fn resolve(
+        &self,
+        specifier: &str,
+        referrer: &str,
+        _kind: ResolutionKind,
+    ) -> Result<ModuleSpecifier, ModuleLoaderError> {
         if let Some(module) = host_modules::find(specifier) {
             return self.resolve_host_module(specifier, module, referrer);
         }
         if host_modules::is_host_package(specifier) {
-            return Err(JsErrorBox::generic(format!("'{specifier}' is not a module of this host")));
+            return Err(JsErrorBox::generic(format!(
+                "'{specifier}' is not a module of this host"
+            )));
         }
         if specifier.starts_with(host_modules::ON_DEMAND) {
             return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
@@ -326,20 +515,31 @@ impl ModuleLoader for PierLoader {
         if referrer.starts_with(host_modules::ON_DEMAND)
             && let Some(file) = specifier.strip_prefix(host_modules::BUILD_PREFIX)
         {
-            return ModuleSpecifier::parse(&host_modules::url_of(file)).map_err(JsErrorBox::from_err);
+            return ModuleSpecifier::parse(&host_modules::url_of(file))
+                .map_err(JsErrorBox::from_err);
         }
-        self.sources.resolver.resolve(specifier, referrer).or_else(|error| match host_modules::fallback(specifier) {
-            Some(module) => self.resolve_host_module(specifier, module, referrer),
-            None => Err(error),
-        })
+        self.sources
+            .resolver
+            .resolve(specifier, referrer)
+            .or_else(|error| match host_modules::fallback(specifier) {
+                Some(module) => self.resolve_host_module(specifier, module, referrer),
+                None => Err(error),
+            })
     }
 
-    fn load(&self, specifier: &ModuleSpecifier, _referrer: Option<&ModuleLoadReferrer>, options: ModuleLoadOptions) -> ModuleLoadResponse {
+    fn load(
+        &self,
+        specifier: &ModuleSpecifier,
+        _referrer: Option<&ModuleLoadReferrer>,
+        options: ModuleLoadOptions,
+    ) -> ModuleLoadResponse {
         ModuleLoadResponse::Sync(match specifier.scheme() {
             "file" => self.load_file(specifier, &options.requested_module_type),
             "pier" => self.load_on_demand(specifier),
             "data" => load_data_url(specifier),
-            scheme => Err(JsErrorBox::generic(format!("Cannot load '{specifier}': modules with the scheme '{scheme}:' are not supported"))),
+            scheme => Err(JsErrorBox::generic(format!(
+                "Cannot load '{specifier}': modules with the scheme '{scheme}:' are not supported"
+            ))),
         })
     }
 
@@ -359,7 +559,11 @@ impl ModuleLoader for PierLoader {
     }
 
     /// For Node modules outside the snapshot, such as `node:crypto`.
-    fn get_code_cache(&self, specifier: &ModuleSpecifier, source: &str) -> Option<SourceCodeCacheInfo> {
+    fn get_code_cache(
+        &self,
+        specifier: &ModuleSpecifier,
+        source: &str,
+    ) -> Option<SourceCodeCacheInfo> {
         self.code_cache(specifier, source)
     }
 
@@ -368,23 +572,44 @@ impl ModuleLoader for PierLoader {
     }
 
     fn get_source_mapped_source_line(&self, file_name: &str, line_number: usize) -> Option<String> {
-        let path = ModuleSpecifier::parse(file_name).ok()?.to_file_path().ok()?;
-        std::fs::read_to_string(path).ok()?.lines().nth(line_number).map(str::to_string)
+        let path = ModuleSpecifier::parse(file_name)
+            .ok()?
+            .to_file_path()
+            .ok()?;
+        std::fs::read_to_string(path)
+            .ok()?
+            .lines()
+            .nth(line_number)
+            .map(str::to_string)
     }
 }
 
 fn load_data_url(specifier: &ModuleSpecifier) -> Result<ModuleSource, JsErrorBox> {
     let url = deno_core::url::Url::clone(specifier);
-    let (mime, data) = url.path().split_once(',').ok_or_else(|| JsErrorBox::generic("a data: URL needs a comma before its data"))?;
+    let (mime, data) = url
+        .path()
+        .split_once(',')
+        .ok_or_else(|| JsErrorBox::generic("a data: URL needs a comma before its data"))?;
     let decoded: Vec<u8> = if mime.ends_with(";base64") {
         use base64::Engine;
-        base64::engine::general_purpose::STANDARD.decode(data).map_err(|error| JsErrorBox::generic(format!("bad base64 in a data: URL: {error}")))?
+        base64::engine::general_purpose::STANDARD
+            .decode(data)
+            .map_err(|error| JsErrorBox::generic(format!("bad base64 in a data: URL: {error}")))?
     } else {
         percent_decode(data)
     };
     let text = String::from_utf8_lossy(&decoded).into_owned();
-    let kind = if mime.starts_with("application/json") { ModuleType::Json } else { ModuleType::JavaScript };
-    Ok(ModuleSource::new(kind, ModuleSourceCode::String(text.into()), specifier, None))
+    let kind = if mime.starts_with("application/json") {
+        ModuleType::Json
+    } else {
+        ModuleType::JavaScript
+    };
+    Ok(ModuleSource::new(
+        kind,
+        ModuleSourceCode::String(text.into()),
+        specifier,
+        None,
+    ))
 }
 
 fn percent_decode(text: &str) -> Vec<u8> {
@@ -392,7 +617,10 @@ fn percent_decode(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok()).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let hex = bytes
+            .get(at + 1..at + 3)
+            .and_then(|pair| std::str::from_utf8(pair).ok())
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok());
         match (bytes[at], hex) {
             (b'%', Some(byte)) => {
                 decoded.push(byte);

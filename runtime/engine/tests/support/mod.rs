@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use pier_engine::{
-    CallOptions, DEFAULT_BUSY_LIMIT, Engine, EngineError, EngineOptions, HostError, HostResult, HostServices, Isolate, IsolateFault,
-    IsolateOptions, OutputSink, Permissions,
+    CallOptions, DEFAULT_BUSY_LIMIT, Engine, EngineError, EngineOptions, HostError, HostResult,
+    HostServices, Isolate, IsolateFault, IsolateOptions, OutputSink, Permissions,
 };
 use serde_json::{Value, json};
 
@@ -26,12 +26,20 @@ impl HostServices for Host {
         match method {
             "stateVersion" => Ok(Some("1".into())),
             "log" | "error" => Ok(None),
-            other => Err(HostError::new("Error", format!("the test host has no {other}"))),
+            other => Err(HostError::new(
+                "Error",
+                format!("the test host has no {other}"),
+            )),
         }
     }
 
     fn call_async(&self, method: String, _args: String) -> BoxFuture<'static, HostResult> {
-        Box::pin(async move { Err(HostError::new("Error", format!("the test host has no {method}"))) })
+        Box::pin(async move {
+            Err(HostError::new(
+                "Error",
+                format!("the test host has no {method}"),
+            ))
+        })
     }
 
     fn report(&self, fault: IsolateFault) {
@@ -46,13 +54,21 @@ impl Host {
         let found = async {
             loop {
                 let changed = self.changed.notified();
-                if let Some(found) = self.faults.lock().expect("not poisoned").iter().find_map(&pick) {
+                if let Some(found) = self
+                    .faults
+                    .lock()
+                    .expect("not poisoned")
+                    .iter()
+                    .find_map(&pick)
+                {
                     return found;
                 }
                 changed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, found).await.expect("the fault is reported in time")
+        tokio::time::timeout(PATIENCE, found)
+            .await
+            .expect("the fault is reported in time")
     }
 }
 
@@ -64,7 +80,10 @@ pub struct Lines {
 
 impl OutputSink for Lines {
     fn line(&self, name: &str, line: &str) {
-        self.lines.lock().expect("not poisoned").push(format!("[{name}] {line}"));
+        self.lines
+            .lock()
+            .expect("not poisoned")
+            .push(format!("[{name}] {line}"));
         self.changed.notify_waiters();
     }
 }
@@ -74,13 +93,21 @@ impl Lines {
         let found = async {
             loop {
                 let changed = self.changed.notified();
-                if self.lines.lock().expect("not poisoned").iter().any(|line| line == wanted) {
+                if self
+                    .lines
+                    .lock()
+                    .expect("not poisoned")
+                    .iter()
+                    .any(|line| line == wanted)
+                {
                     return;
                 }
                 changed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("no line {wanted:?} in {:?}", self.lines.lock()));
+        tokio::time::timeout(PATIENCE, found)
+            .await
+            .unwrap_or_else(|_| panic!("no line {wanted:?} in {:?}", self.lines.lock()));
     }
 }
 
@@ -99,7 +126,12 @@ impl Package {
 
     pub fn with(change: impl FnOnce(&mut IsolateOptions)) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let engine = Engine::init(EngineOptions { cache_dir: Some(dir.path().join("cache")) }, tokio::runtime::Handle::current());
+        let engine = Engine::init(
+            EngineOptions {
+                cache_dir: Some(dir.path().join("cache")),
+            },
+            tokio::runtime::Handle::current(),
+        );
         let host = Arc::new(Host::default());
         let output = Arc::new(Lines::default());
         let mut options = IsolateOptions {
@@ -112,7 +144,13 @@ impl Package {
         };
         change(&mut options);
         let isolate = engine.spawn(options);
-        Self { dir, host, output, isolate, engine }
+        Self {
+            dir,
+            host,
+            output,
+            isolate,
+            engine,
+        }
     }
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -127,16 +165,31 @@ impl Package {
             "ext": 1, "entry": format!("file://{}", entry.display()), "path": entry, "profile": "pi", "cwd": self.dir.path(), "configDirName": ".pi",
             "agentDir": self.dir.path().join("agent"), "appName": "pier", "version": "0.0.0", "flags": {},
         });
-        let answer = self.isolate.call("load", header.to_string(), None, CallOptions::within(PATIENCE)).await?;
+        let answer = self
+            .isolate
+            .call(
+                "load",
+                header.to_string(),
+                None,
+                CallOptions::within(PATIENCE),
+            )
+            .await?;
         Ok(serde_json::from_str(&answer.expect("load answers registrations")).expect("JSON"))
     }
 
     /// Loads an extension whose factory labels itself with the value of `value`, and returns that value.
     pub async fn value(&self, imports: &str, value: &str) -> Value {
-        let source = format!("{imports}\nexport default async function (pi: any) {{ pi.setLabel(JSON.stringify(await ({value}))); }}\n");
+        let source = format!(
+            "{imports}\nexport default async function (pi: any) {{ pi.setLabel(JSON.stringify(await ({value}))); }}\n"
+        );
         let entry = self.write("entry.ts", &source);
-        let registrations = self.load(&entry).await.unwrap_or_else(|error| panic!("{error}\n{source}"));
-        let label = registrations["label"].as_str().unwrap_or_else(|| panic!("no label in {registrations}"));
+        let registrations = self
+            .load(&entry)
+            .await
+            .unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let label = registrations["label"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no label in {registrations}"));
         serde_json::from_str(label).expect("the label is JSON")
     }
 }
