@@ -1,7 +1,7 @@
 //! Time and size limits of extension code, with their defaults and the settings that change them.
 //!
 //! Settings object `extensionLimits`; every member is in milliseconds, `0` means "no limit":
-//! `loadMs`, `handlerMs`, `toolCallMs`, `longHandlerMs`, `updateMs`, `shutdownMs`, `commandMs`, `toolMs`,
+//! `loadMs`, `startMs`, `handlerMs`, `toolCallMs`, `longHandlerMs`, `updateMs`, `shutdownMs`, `commandMs`, `toolMs`,
 //! `abortGraceMs`, `renderMs`, `busyMs` (CPU time without a break); and `heapMb` in mebibytes.
 
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub enum Budget {
     Guard,
     /// Handlers that usually ask a person or a model.
     Long,
+    /// `session_start`: the session waits for it before it takes its first prompt.
+    Start,
     /// Per-token events.
     Update,
     /// `session_shutdown`: all handlers of all extensions together.
@@ -34,6 +36,8 @@ pub struct Limits {
     pub guard: Option<Duration>,
     /// [`Budget::Long`].
     pub long: Option<Duration>,
+    /// [`Budget::Start`].
+    pub start: Option<Duration>,
     /// [`Budget::Update`].
     pub update: Option<Duration>,
     /// [`Budget::Shutdown`].
@@ -59,6 +63,7 @@ impl Default for Limits {
             handler: Some(Duration::from_secs(30)),
             guard: Some(Duration::from_secs(30)),
             long: Some(Duration::from_secs(300)),
+            start: Some(Duration::from_secs(10)),
             update: Some(Duration::from_secs(5)),
             shutdown: Duration::from_secs(2),
             command: None,
@@ -96,6 +101,7 @@ impl Limits {
                 "handlerMs" => limits.handler = time,
                 "toolCallMs" => limits.guard = time,
                 "longHandlerMs" => limits.long = time,
+                "startMs" => limits.start = time,
                 "updateMs" => limits.update = time,
                 "shutdownMs" => limits.shutdown = Duration::from_millis(number),
                 "commandMs" => limits.command = time,
@@ -123,6 +129,7 @@ impl Limits {
             Budget::Handler => self.handler,
             Budget::Guard => self.guard,
             Budget::Long => self.long,
+            Budget::Start => self.start,
             Budget::Update => self.update,
             Budget::Shutdown => Some(self.shutdown),
         }

@@ -16,9 +16,11 @@ pub type ErrorSink = Arc<dyn Fn(ExtensionErrorReport) + Send + Sync>;
 
 /// Events that fire per token or per output chunk.
 const FREQUENT: [&str; 3] = ["message_update", "tool_execution_update", "render"];
+/// Failures outside any call: a timer that throws does so on every tick. Limited per text.
+const REPEATING: [&str; 2] = ["uncaughtException", "unhandledRejection"];
 /// How long further reports of a frequent event are held back.
 const QUIET: Duration = Duration::from_secs(5);
-/// Most (extension, event) pairs remembered.
+/// Most (extension, event, text) triples remembered.
 const MAX_KEYS: usize = 1024;
 /// Reports kept while nobody listens yet.
 const MAX_EARLY: usize = 256;
@@ -34,7 +36,7 @@ struct Seen {
 pub struct Reporter {
     sink: RwLock<Option<ErrorSink>>,
     early: Mutex<Vec<ExtensionErrorReport>>,
-    seen: Mutex<HashMap<(String, String), Seen>>,
+    seen: Mutex<HashMap<(String, String, String), Seen>>,
 }
 
 impl Reporter {
@@ -88,13 +90,19 @@ impl Reporter {
 
     /// Sends a report, unless too many of its kind were sent just now.
     pub fn send(&self, mut report: ExtensionErrorReport) {
-        if FREQUENT.contains(&report.event.as_str()) {
+        let frequent = FREQUENT.contains(&report.event.as_str());
+        if frequent || REPEATING.contains(&report.event.as_str()) {
+            let text = if frequent {
+                String::new()
+            } else {
+                report.error.clone()
+            };
             let mut seen = self.seen.lock();
             if seen.len() >= MAX_KEYS {
                 seen.clear();
             }
             let entry = seen
-                .entry((report.extension_path.clone(), report.event.clone()))
+                .entry((report.extension_path.clone(), report.event.clone(), text))
                 .or_default();
             if entry.last.is_some_and(|last| last.elapsed() < QUIET) {
                 entry.suppressed += 1;
@@ -148,6 +156,17 @@ mod tests {
             reporter.text("/a.ts", "message_update", "boom");
             reporter.text("/a.ts", "turn_start", "boom");
         }
+        for _ in 0..3 {
+            reporter.text("/a.ts", "uncaughtException", "same");
+        }
+        reporter.text("/a.ts", "uncaughtException", "other");
+        assert_eq!(
+            got.lock()
+                .iter()
+                .filter(|report| report.event == "uncaughtException")
+                .count(),
+            2
+        );
         let events: Vec<_> = got
             .lock()
             .iter()

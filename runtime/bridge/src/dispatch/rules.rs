@@ -64,7 +64,7 @@ const fn refusing(rule: EventRule) -> EventRule {
     }
 }
 
-use Budget::{Guard, Handler, Long, Shutdown, Update};
+use Budget::{Guard, Handler, Long, Shutdown, Start, Update};
 use Combine::{Accumulate, Chain, First, Last, Notify};
 
 /// Every event whose result or edits matter, and the few notify-only ones with a budget of their own.
@@ -78,6 +78,7 @@ const RULES: &[EventRule] = &[
     row("session_before_compact", Last, &["preparation"], Long),
     row("session.compacting", Last, &[], Handler),
     row("session_before_tree", Last, &["preparation"], Long),
+    row("session_start", Notify, &[], Start),
     row("session_shutdown", Notify, &[], Shutdown),
     row("input", Chain, &[], Long),
     row("before_agent_start", Chain, &["systemPromptOptions"], Long),

@@ -8,6 +8,9 @@ use super::slot::IsolateSlot;
 use crate::isolate::{Fault, StopCause};
 use crate::registry::ExtensionInfo;
 
+/// What the engine says when nothing is left that could ever finish the evaluation of a module.
+const NEVER_RESOLVED: &str = "Top-level await promise never resolved";
+
 /// Warnings that wait for the end of a load.
 const MAX_NOTES: usize = 256;
 
@@ -44,7 +47,24 @@ impl Shared {
             }
             return;
         }
+        if let Fault::UncaughtException(failure) = fault
+            && failure.message == NEVER_RESOLVED
+            && self.early.lock().keys().any(|id| slot.ids().contains(id))
+        {
+            // Only a load can be in this state; it fails now instead of when its time is up.
+            slot.load_is_stuck(failure.clone());
+            return;
+        }
         self.reports.fault(&path, fault);
+        if slot.storm()
+            && let Ok(api) = slot.api()
+        {
+            let cause = StopCause::Other(
+                "it failed hundreds of times within seconds, outside any call".into(),
+            );
+            api.terminate(cause.clone());
+            self.isolate_ended(slot, &cause);
+        }
     }
 
     /// The isolate is gone: its extensions lose their registrations and open calls. Handled once per isolate.

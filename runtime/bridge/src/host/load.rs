@@ -327,9 +327,11 @@ impl Shared {
             tokio_util::sync::CancellationToken::new(),
         );
         let deadline = self.limits.read().load;
-        let answer = self
-            .invoke_json(slot, "load", &header, None, &scope, deadline)
-            .await;
+        slot.load_begins();
+        let answer = tokio::select! {
+            answer = self.invoke_json(slot, "load", &header, None, &scope, deadline) => answer,
+            failure = slot.load_stuck() => Err(CallError::Js(failure)),
+        };
         let failure = match answer {
             Ok(value) => match parse::registrations(value) {
                 Ok(registered) => return Ok(registered),

@@ -4,12 +4,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use crate::discovery::PackageKey;
-use crate::isolate::{CallError, IsolateApi, PermissionProfile, StopCause};
+use crate::isolate::{CallError, IsolateApi, JsFailure, PermissionProfile, StopCause};
 use crate::wire::ExtId;
+
+/// Faults outside any call that are borne within [`STORM_WINDOW`].
+const STORM_LIMIT: u32 = 500;
+/// See [`STORM_LIMIT`].
+const STORM_WINDOW: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+struct Storm {
+    since: Option<Instant>,
+    count: u32,
+}
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -24,6 +37,10 @@ pub(crate) struct IsolateSlot {
     pub(crate) permissions: PermissionProfile,
     api: OnceLock<Arc<dyn IsolateApi>>,
     extensions: Mutex<Vec<(ExtId, String)>>,
+    /// When faults outside any call happened, for noticing a storm.
+    storm: Mutex<Storm>,
+    /// Set when the engine found out that the module being loaded can never finish.
+    stuck: watch::Sender<Option<JsFailure>>,
     /// Set once its end was handled, so that it is handled once.
     ended: AtomicBool,
 }
@@ -43,6 +60,8 @@ impl IsolateSlot {
             permissions,
             api: OnceLock::new(),
             extensions: Mutex::default(),
+            storm: Mutex::default(),
+            stuck: watch::Sender::new(None),
             ended: AtomicBool::new(false),
         }
     }
@@ -83,6 +102,47 @@ impl IsolateSlot {
 
     pub(crate) fn is_running(&self) -> bool {
         self.api.get().is_some_and(|api| api.stopped().is_none())
+    }
+
+    /// Counts a fault outside any call. True when there were too many lately.
+    pub(crate) fn storm(&self) -> bool {
+        let mut storm = self.storm.lock();
+        if storm
+            .since
+            .is_none_or(|since| since.elapsed() > STORM_WINDOW)
+        {
+            *storm = Storm {
+                since: Some(Instant::now()),
+                count: 0,
+            };
+        }
+        storm.count += 1;
+        storm.count > STORM_LIMIT
+    }
+
+    /// The module being loaded can never finish.
+    pub(crate) fn load_is_stuck(&self, failure: JsFailure) {
+        self.stuck.send_if_modified(|known| {
+            let new = known.is_none();
+            if new {
+                *known = Some(failure);
+            }
+            new
+        });
+    }
+
+    /// Forgets what an earlier module of this isolate did.
+    pub(crate) fn load_begins(&self) {
+        self.stuck.send_replace(None);
+    }
+
+    /// Resolves when the module being loaded turns out to be stuck.
+    pub(crate) async fn load_stuck(&self) -> JsFailure {
+        let mut stuck = self.stuck.subscribe();
+        // The sender lives in `self`, so the wait ends with a value.
+        let _ = stuck.wait_for(Option::is_some).await;
+        let failure = stuck.borrow().clone();
+        failure.unwrap_or_default()
     }
 
     /// True the first time.

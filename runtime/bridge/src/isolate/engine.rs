@@ -125,9 +125,18 @@ fn place(at: engine::Location) -> Place {
 fn stop_cause(reason: engine::StopReason) -> StopCause {
     match reason {
         engine::StopReason::Disposed => StopCause::Disposed,
-        engine::StopReason::Unresponsive { busy, at } => StopCause::Runaway { busy, at: at.map(place) },
-        engine::StopReason::HeapLimit { limit_bytes, at } => StopCause::HeapLimit { limit_bytes, at: at.map(place) },
-        engine::StopReason::ProcessExit { code, at } => StopCause::Exit { code, at: at.map(place) },
+        engine::StopReason::Unresponsive { busy, at } => StopCause::Runaway {
+            busy,
+            at: at.map(place),
+        },
+        engine::StopReason::HeapLimit { limit_bytes, at } => StopCause::HeapLimit {
+            limit_bytes,
+            at: at.map(place),
+        },
+        engine::StopReason::ProcessExit { code, at } => StopCause::Exit {
+            code,
+            at: at.map(place),
+        },
         engine::StopReason::Terminated(text) | engine::StopReason::Internal(text) => {
             StopCause::Other(text)
         }

@@ -67,7 +67,9 @@ impl StopCause {
     /// Where the code was, when the engine knows.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => at.as_ref(),
+            Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => {
+                at.as_ref()
+            }
             Self::Disposed | Self::Other(_) => None,
         }
     }

@@ -27,7 +27,10 @@ struct Cached {
 
 impl AuthCache {
     fn read(&self, file: &Path) -> Arc<Map<String, Value>> {
-        let Some(stamp) = std::fs::metadata(file).ok().and_then(|data| Some((data.modified().ok()?, data.len()))) else {
+        let Some(stamp) = std::fs::metadata(file)
+            .ok()
+            .and_then(|data| Some((data.modified().ok()?, data.len())))
+        else {
             return Arc::default();
         };
         let mut cached = self.0.lock();
@@ -35,7 +38,10 @@ impl AuthCache {
             return known.values.clone();
         }
         let values = Arc::new(read(file));
-        *cached = Some(Cached { stamp, values: values.clone() });
+        *cached = Some(Cached {
+            stamp,
+            values: values.clone(),
+        });
         values
     }
 }
@@ -79,7 +85,11 @@ impl Shared {
 
     /// Whether a credential was given or is stored for a provider.
     pub(crate) fn has_stored_key(&self, provider: &str) -> bool {
-        self.runtime_keys.read().contains_key(provider) || self.auth_cache.read(&self.auth_file()).contains_key(provider)
+        self.runtime_keys.read().contains_key(provider)
+            || self
+                .auth_cache
+                .read(&self.auth_file())
+                .contains_key(provider)
     }
 
     /// Kind of the stored credential: `oauth` or `api_key`.

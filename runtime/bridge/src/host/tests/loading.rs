@@ -333,3 +333,56 @@ async fn built_in_providers_come_first_serve_endpoints_and_are_no_extension() {
         .count();
     assert_eq!(started, 1, "a reload keeps them");
 }
+
+#[tokio::test]
+async fn a_module_that_can_never_finish_fails_at_once_and_quietly() {
+    let bench = Bench::with_limits(Limits::default());
+    bench.factory.script("a.ts", |call| async move {
+        if call.kind != "load" {
+            return Ok(Value::Null);
+        }
+        for _ in 0..100 {
+            let failure = crate::isolate::JsFailure {
+                message: "Top-level await promise never resolved".into(),
+                ..Default::default()
+            };
+            call.host
+                .raw()
+                .fault(crate::isolate::Fault::UncaughtException(failure));
+        }
+        hang().await
+    });
+    let started = Instant::now();
+    let outcome = bench.load(&["a.ts"]).await;
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(
+        outcome.errors[0].error,
+        "Failed to load extension: Top-level await promise never resolved"
+    );
+    assert!(bench.reported("uncaughtException").is_empty());
+}
+
+#[tokio::test]
+async fn an_extension_that_fails_without_end_is_stopped() {
+    let bench = Bench::new();
+    bench
+        .factory
+        .extension("a.ts", json!({"commands": [{"name": "x"}]}), |_| {
+            Ok(Value::Null)
+        });
+    bench.load(&["a.ts"]).await;
+    let isolate = bench.factory.isolate("a").unwrap();
+    for _ in 0..600 {
+        let failure = crate::isolate::JsFailure {
+            message: "tick".into(),
+            ..Default::default()
+        };
+        isolate
+            .host()
+            .raw()
+            .fault(crate::isolate::Fault::UncaughtException(failure));
+    }
+    assert_eq!(bench.reported("uncaughtException").len(), 1);
+    assert_eq!(bench.reported("runtime").len(), 1);
+    assert!(!bench.hooks().is_command("x"));
+}

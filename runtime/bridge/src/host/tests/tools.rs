@@ -142,7 +142,11 @@ async fn an_endless_loop_stops_its_extension_and_nobody_else() {
         .unwrap()
         .stop(StopCause::Runaway {
             busy: Duration::from_secs(5),
-            at: Some(crate::isolate::Place { file: "/ext/a.ts".into(), line: 3, column: 1 }),
+            at: Some(crate::isolate::Place {
+                file: "/ext/a.ts".into(),
+                line: 3,
+                column: 1,
+            }),
         });
     let hooks = bench.hooks();
     assert!(!hooks.is_command("a.ts"));
