@@ -2,7 +2,8 @@
 //!
 //! * `{"send": RECORD}` and `{"raw": TEXT}` write to stdin; `{"close": true}` ends it; `{"signal": "TERM"}` sends a signal.
 //! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
-//! * `"within_ms"` beside either bounds the wait (20 s otherwise).
+//! * `{"all": [PATTERN, ...]}` waits until each has been met, in any order.
+//! * `"within_ms"` beside any of them bounds the wait (20 s otherwise).
 //! * `{"never": PATTERN}` fails when a record between the previous step and the next `expect` that is met fits.
 //! * `{"note": TEXT}` explains.
 //!
@@ -28,19 +29,22 @@ struct Step {
     signal: Option<String>,
     expect: Option<Value>,
     next: Option<Value>,
+    all: Vec<Value>,
     within_ms: Option<u64>,
     never: Option<Value>,
     #[allow(dead_code, reason = "written for the reader of the file")]
     note: Option<String>,
 }
 
-/// Runs all steps; the client's input is closed afterwards.
+/// Runs all steps. The client's input is closed afterwards, unless a signal already tells the process to end: its exit code
+/// shall say which of the two it obeyed.
 ///
 /// # Errors
 /// Names the step that failed and the whole exchange until then.
 pub fn run(text: &str, client: &mut Client, sandbox: &Sandbox) -> Result<()> {
     let mut saved = Saved::new();
     let mut forbidden = Vec::new();
+    let mut signalled = false;
     for (index, line) in text
         .lines()
         .enumerate()
@@ -48,9 +52,12 @@ pub fn run(text: &str, client: &mut Client, sandbox: &Sandbox) -> Result<()> {
     {
         let place = || format!("step on line {}: {line}", index + 1);
         let step: Step = serde_json::from_str(line).with_context(place)?;
+        signalled |= step.signal.is_some();
         one(step, client, sandbox, &mut saved, &mut forbidden).with_context(place)?;
     }
-    client.close();
+    if !signalled {
+        client.close();
+    }
     Ok(())
 }
 
@@ -92,6 +99,22 @@ fn one(
             anyhow::anyhow!("the next record does not fit: {why}\n{}", client.report())
         })?;
         forbidden.clear();
+    }
+    let mut awaited = step.all;
+    while !awaited.is_empty() {
+        let record = wait(client, sandbox, deadline)
+            .with_context(|| format!("still missing: {awaited:?}"))?;
+        let met = awaited.iter().position(|pattern| {
+            let mut attempt = saved.clone();
+            let fits = json_matches(&fill(pattern, saved), &record, &mut attempt).is_ok();
+            if fits {
+                *saved = attempt;
+            }
+            fits
+        });
+        if let Some(index) = met {
+            awaited.remove(index);
+        }
     }
     if let Some(pattern) = step.expect {
         let pattern = fill(&pattern, saved);
