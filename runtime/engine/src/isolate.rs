@@ -14,6 +14,9 @@ use crate::shared::Shared;
 /// How long code may hold the thread at the moment its deadline passes before it counts as stuck and not as waiting.
 const STUCK_AFTER: Duration = Duration::from_millis(50);
 
+/// How long `dispose` waits for what the code printed to be delivered.
+const LAST_LINES: Duration = Duration::from_millis(200);
+
 /// What the isolate's thread is told.
 pub(crate) enum Command {
     Call(CallRequest),
@@ -139,6 +142,8 @@ impl Isolate {
         if tokio::time::timeout(grace, ended).await.is_err() {
             self.terminate(StopReason::Disposed);
         }
+        // The last lines are worth a moment, no more: a stuck thread never says that it is done.
+        let _ = tokio::time::timeout(LAST_LINES, self.inner.shared.drained()).await;
     }
 
     /// `None` while the isolate lives.

@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     calls: Mutex<HashMap<u32, oneshot::Sender<CallReply>>>,
     stop: watch::Sender<Option<StopReason>>,
     pub(crate) source_maps: Arc<SourceMaps>,
+    /// Whether everything the code printed has been delivered.
+    drained: watch::Sender<bool>,
     /// Where `process.exit` was called.
     exit_place: Mutex<Option<Location>>,
 }
@@ -41,6 +43,7 @@ impl Shared {
             calls: Mutex::new(HashMap::new()),
             stop: watch::Sender::new(None),
             source_maps: Arc::default(),
+            drained: watch::Sender::new(false),
             exit_place: Mutex::new(None),
         })
     }
@@ -57,6 +60,16 @@ impl Shared {
 
     pub(crate) fn v8_handle(&self) -> Option<&v8::IsolateHandle> {
         self.v8.get()
+    }
+
+    pub(crate) fn note_drained(&self) {
+        self.drained.send_replace(true);
+    }
+
+    /// Resolves when everything the code printed has been delivered.
+    pub(crate) async fn drained(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.drained.subscribe().wait_for(|drained| *drained).await;
     }
 
     pub(crate) fn note_exit(&self, place: Option<Location>) {

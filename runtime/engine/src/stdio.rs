@@ -31,13 +31,25 @@ impl OutputSink for StderrSink {
     }
 }
 
+/// Written by the isolate's thread after the last thing its code printed.
+const END: &[u8] = b"\0pier: end of output\n";
+
 /// Where the lines of a warm isolate go once it has an owner.
 pub(crate) type OutputTarget = Arc<Mutex<Option<(String, Arc<dyn OutputSink>)>>>;
 
-/// The write end for the isolate, and a task on `runtime` that reads the other end until the isolate is gone.
+/// Tells the reader of `pipe` that its isolate prints no more; processes that it started still may.
+pub(crate) fn end_output(mut pipe: &File) {
+    use io::Write;
+    // Fails only when the reader is gone, and then nobody waits.
+    let _ = pipe.write_all(END);
+}
+
+/// The write end for the isolate, and a task on `runtime` that reads the other end while anybody holds the first. `ended` is called once all
+/// that came before `end_output` has been delivered.
 pub(crate) fn output_pipe(
     runtime: &tokio::runtime::Handle,
     target: OutputTarget,
+    ended: impl Fn() + Send + 'static,
 ) -> io::Result<File> {
     let (read, write) = pipe_pair()?;
     let _guard = runtime.enter();
@@ -52,8 +64,12 @@ pub(crate) fn output_pipe(
                 .read_until(b'\n', &mut line)
                 .await
             {
-                Ok(0) | Err(_) => return,
+                Ok(0) | Err(_) => return ended(),
                 Ok(_) => {}
+            }
+            let at_end = line.ends_with(END);
+            if at_end {
+                line.truncate(line.len() - END.len());
             }
             while line
                 .last()
@@ -62,8 +78,11 @@ pub(crate) fn output_pipe(
                 line.pop();
             }
             let owner = target.lock().clone();
-            if let Some((name, sink)) = owner {
+            if let Some((name, sink)) = owner.filter(|_| !at_end || !line.is_empty()) {
                 sink.line(&name, &String::from_utf8_lossy(&line));
+            }
+            if at_end {
+                ended();
             }
         }
     });

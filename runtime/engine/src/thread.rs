@@ -76,10 +76,16 @@ async fn live(context: ThreadContext) -> Result<(), String> {
         heap_limit,
         runtime,
     } = context;
-    let pipe = stdio::output_pipe(&runtime, output)
+    let drained = shared.clone();
+    let pipe = stdio::output_pipe(&runtime, output, move || drained.note_drained())
         .map_err(|error| format!("cannot make its output pipe: {error}"))?;
     let loader = PierLoader::new(cache, shared.source_maps.clone());
-    let mut worker = worker::build(&loader, pipe, heap_limit).map_err(|error| error.to_string())?;
+    let mut worker = worker::build(
+        &loader,
+        pipe.try_clone().map_err(|error| error.to_string())?,
+        heap_limit,
+    )
+    .map_err(|error| error.to_string())?;
     let handle = worker.js_runtime.v8_isolate().thread_safe_handle();
     shared.attach(handle.clone());
     interrupt::set_context(Some(worker.js_runtime.main_context()));
@@ -120,6 +126,7 @@ async fn live(context: ThreadContext) -> Result<(), String> {
     if shared.stop_reason().is_none() {
         isolate.run_exit_handlers();
     }
+    stdio::end_output(&pipe);
     let first = shared.stop(StopReason::Disposed);
     if !first
         && let Some(reason) = shared

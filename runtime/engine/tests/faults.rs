@@ -88,6 +88,9 @@ async fn a_missing_import_names_both_files() {
         fault.message.contains("nowhere.js") && fault.message.contains("entry.ts"),
         "{fault}"
     );
+    let location = fault.location.expect("a place");
+    assert!(location.file.ends_with("/entry.ts"));
+    assert_eq!((location.line, location.column), (1, 8));
 }
 
 #[tokio::test]

@@ -233,3 +233,22 @@ for (const name of ["path", "events", "util", "url", "os", "buffer", "fs", "chil
     let value = package.value(imports, "wrong").await;
     assert_eq!(value, json!([]));
 }
+
+#[tokio::test]
+async fn host_modules_outside_the_snapshot_load_on_demand() {
+    let package = Package::new();
+    let imports = r#"
+import * as direct from "@earendil-works/pi-ai/api/openai-completions";
+import { openAIResponsesApi, createAssistantMessageEventStream } from "@earendil-works/pi-ai";
+const model = { id: "m", name: "m", api: "openai-responses", provider: "p", baseUrl: "http://127.0.0.1:9/v1", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 1000, maxTokens: 10 };
+// The implementation is imported when the first stream starts; nothing listens at the port.
+const answer = await (openAIResponsesApi() as any).stream(model, { messages: [{ role: "user", content: "x", timestamp: 0 }] }, { apiKey: "k", maxRetries: 0 }).result();
+"#;
+    let value = package
+        .value(imports, "({ direct: Object.keys(direct).length > 0, reason: answer.stopReason, missing: /Cannot find module/.test(answer.errorMessage), stream: typeof createAssistantMessageEventStream })")
+        .await;
+    assert_eq!(
+        value,
+        json!({ "direct": true, "reason": "error", "missing": false, "stream": "function" })
+    );
+}

@@ -141,6 +141,7 @@ impl Inner {
 
     pub(crate) fn push_trigger(self: &Arc<Self>, trigger: Trigger) {
         self.state.lock().triggers.push_back(trigger);
+        self.count_triggers();
         let inner = self.clone();
         self.runtime
             .spawn(async move { inner.work_triggers().await });
@@ -149,6 +150,8 @@ impl Inner {
     async fn work_triggers(self: Arc<Self>) {
         let _one_at_a_time = self.trigger_lock.lock().await;
         loop {
+            // Counted after the one before has begun its run, so that there is no moment without either.
+            self.count_triggers();
             let trigger = self.state.lock().triggers.pop_front();
             let Some(trigger) = trigger else { return };
             let mut commands = self.commands.subscribe();
@@ -162,6 +165,10 @@ impl Inner {
                 Trigger::NextTurn => self.start_next_turn().await,
             }
         }
+    }
+
+    fn count_triggers(&self) {
+        self.waiting_triggers.send_replace(self.state.lock().triggers.len());
     }
 
     async fn start_custom(self: &Arc<Self>, message: CustomMessage, pipeline: bool) {

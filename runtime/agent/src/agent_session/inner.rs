@@ -87,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) hub: EventHub,
     pub(crate) outbox: Outbox,
     pub(crate) activity: watch::Sender<Activity>,
+    /// Messages whose run has been asked for and has not begun.
+    pub(crate) waiting_triggers: watch::Sender<usize>,
     /// Extension commands that are running.
     pub(crate) commands: watch::Sender<usize>,
     /// One trigger at a time.
@@ -134,6 +136,7 @@ impl Inner {
             hub: EventHub::new(),
             outbox: Outbox::default(),
             activity: watch::Sender::new(Activity::Idle),
+            waiting_triggers: watch::Sender::new(0),
             commands: watch::Sender::new(0),
             trigger_lock: tokio::sync::Mutex::new(()),
             control_lock: tokio::sync::Mutex::new(()),
@@ -242,6 +245,19 @@ impl Inner {
         let _ = activity
             .wait_for(|activity| *activity == Activity::Idle)
             .await;
+    }
+
+    /// As `settled`, and no run that was asked for is still to begin.
+    pub(crate) async fn nothing_to_do(&self) {
+        let mut waiting = self.waiting_triggers.subscribe();
+        loop {
+            // The sender lives as long as `self`.
+            let _ = waiting.wait_for(|waiting| *waiting == 0).await;
+            self.settled().await;
+            if *waiting.borrow() == 0 {
+                return;
+            }
+        }
     }
 
     /// Sections and tools that the next request should have.

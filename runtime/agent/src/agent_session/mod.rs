@@ -149,7 +149,7 @@ impl AgentSession {
 
     /// Waits until no run is active (after `agent_settled` was delivered).
     pub async fn run_settled(&self) {
-        self.0.settled().await;
+        self.0.nothing_to_do().await;
     }
 
     /// `ctx.sendMessage`: returns at once; failures go to [`HostActions::report_error`]. Callable from any thread.
@@ -167,7 +167,7 @@ impl AgentSession {
 impl AgentSession {
     /// False from the acceptance of a prompt until just before `agent_settled` handlers run.
     pub fn is_idle(&self) -> bool {
-        self.0.is_idle()
+        self.0.is_idle() && *self.0.waiting_triggers.borrow() == 0
     }
 
     /// A compaction or branch summary is running.

@@ -53,8 +53,8 @@ pub(crate) struct Sources {
     source_maps: Arc<SourceMaps>,
     /// Host modules that a module imports, with the names it asks for.
     host_imports: RefCell<HashMap<String, BTreeMap<String, Vec<String>>>>,
-    /// Syntax errors met, to give the exception that follows its place.
-    syntax_faults: RefCell<Vec<SyntaxFault>>,
+    /// Messages of loads that failed and their places, to give the exception that follows its place.
+    load_faults: RefCell<Vec<(String, Location)>>,
     /// Folders that may be read besides what the permissions allow: the package itself.
     readable: RefCell<Option<Vec<PathBuf>>>,
 }
@@ -66,7 +66,7 @@ impl Sources {
             cache,
             source_maps,
             host_imports: RefCell::default(),
-            syntax_faults: RefCell::default(),
+            load_faults: RefCell::default(),
             readable: RefCell::new(None),
         })
     }
@@ -187,25 +187,60 @@ impl Sources {
     }
 
     fn syntax_error(&self, fault: SyntaxFault) -> JsErrorBox {
-        let error = JsErrorBox::new(
-            "SyntaxError",
-            format!("{} at {}", fault.message, fault.location),
-        );
-        self.syntax_faults.borrow_mut().push(fault);
+        self.note_fault(fault.message.clone(), fault.location);
+        JsErrorBox::new("SyntaxError", fault.message)
+    }
+
+    /// The import that could not be resolved, with its place in the importing file.
+    fn unresolved(&self, specifier: &str, referrer: &str, error: JsErrorBox) -> JsErrorBox {
+        let place = ModuleSpecifier::parse(referrer).ok().and_then(|url| {
+            let (line, column) = find_import(&self.read(&url).ok()?, specifier)?;
+            Some(Location {
+                file: compile::file_name(&url),
+                line,
+                column,
+            })
+        });
+        if let Some(place) = place {
+            self.note_fault(error.to_string(), place);
+        }
         error
     }
 
-    /// Gives a fault that a syntax error caused the place of that error.
+    fn note_fault(&self, message: String, place: Location) {
+        self.load_faults.borrow_mut().push((message, place));
+    }
+
+    /// Gives a fault that a failed load caused the place of that failure.
     pub(crate) fn place(&self, fault: &mut JsFault) {
-        let faults = self.syntax_faults.borrow();
-        if let Some(found) = faults.iter().find(|known| {
-            fault
-                .message
-                .contains(&format!("{} at {}", known.message, known.location))
-        }) {
-            fault.location = Some(Location::clone(&found.location));
+        let faults = self.load_faults.borrow();
+        if let Some((_, place)) = faults
+            .iter()
+            .rev()
+            .find(|(message, _)| fault.message.contains(message))
+        {
+            fault.location = Some(place.clone());
         }
     }
+}
+
+/// Line and column, 1-based, of the quoted `specifier` in `source`.
+fn find_import(source: &str, specifier: &str) -> Option<(u32, u32)> {
+    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{specifier}{quote}"));
+    let at = quoted
+        .iter()
+        .filter_map(|quoted| source.find(quoted))
+        .min()?;
+    let before = &source[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .encode_utf16()
+        .count()
+        + 1;
+    Some((u32::try_from(line).ok()?, u32::try_from(column).ok()?))
 }
 
 /// Where the host module is that `specifier` means; for `require`, which does not go through the loader.
@@ -504,15 +539,19 @@ impl ModuleLoader for PierLoader {
             return self.resolve_host_module(specifier, module, referrer);
         }
         if host_modules::is_host_package(specifier) {
-            return Err(JsErrorBox::generic(format!(
-                "'{specifier}' is not a module of this host"
-            )));
+            let error = JsErrorBox::generic(format!("'{specifier}' is not a module of this host"));
+            return Err(self.sources.unresolved(specifier, referrer, error));
         }
         if specifier.starts_with(host_modules::ON_DEMAND) {
             return ModuleSpecifier::parse(specifier).map_err(JsErrorBox::from_err);
         }
         // Files of the js-api build import each other under the names they have in the snapshot.
-        if referrer.starts_with(host_modules::ON_DEMAND)
+        let from_build = [
+            host_modules::ON_DEMAND,
+            host_modules::BUILD_PREFIX,
+            host_modules::IN_SNAPSHOT,
+        ];
+        if from_build.iter().any(|prefix| referrer.starts_with(prefix))
             && let Some(file) = specifier.strip_prefix(host_modules::BUILD_PREFIX)
         {
             return ModuleSpecifier::parse(&host_modules::url_of(file))
@@ -523,7 +562,7 @@ impl ModuleLoader for PierLoader {
             .resolve(specifier, referrer)
             .or_else(|error| match host_modules::fallback(specifier) {
                 Some(module) => self.resolve_host_module(specifier, module, referrer),
-                None => Err(error),
+                None => Err(self.sources.unresolved(specifier, referrer, error)),
             })
     }
 

@@ -101,13 +101,17 @@ impl Moving {
                 },
                 frame = self.input.frames.recv() => match frame {
                     Some(frame) => self.hold(frame, &mut early),
-                    None => match ready.await {
-                        Ok(server) => {
-                            end = End::BeforeReady;
-                            break server;
+                    None => {
+                        // A dialog of `session_start` must not hold the start, which waits for it.
+                        self.ui.client_left();
+                        match ready.await {
+                            Ok(server) => {
+                                end = End::BeforeReady;
+                                break server;
+                            }
+                            Err(_) => return End::BeforeReady,
                         }
-                        Err(_) => return End::BeforeReady,
-                    },
+                    }
                 },
             }
         };
@@ -119,6 +123,7 @@ impl Moving {
                 self.handle(&server, record).await;
             }
         }
+        self.ui.client_left();
         end
     }
 

@@ -26,7 +26,11 @@ pub(super) const DEFAULT_ROWS: u32 = 24;
 /// Widest screen that is believed.
 const MAX_COLUMNS: u64 = 1000;
 /// How long a custom component stays open for a client that shows no sign of knowing components.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = if cfg!(test) {
+    Duration::from_millis(300)
+} else {
+    Duration::from_secs(30)
+};
 
 /// Where a component is shown.
 #[derive(Debug, Clone, PartialEq)]

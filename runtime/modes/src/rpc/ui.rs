@@ -169,6 +169,12 @@ impl UiProxy {
         }
     }
 
+    /// Nobody can answer any more: settles every open dialog and, from now on, every new one.
+    pub(crate) fn client_left(&self) {
+        self.table.lock().refusals += 1;
+        self.cancel_all();
+    }
+
     /// Settles every open dialog, and every one that is opened while the guard lives.
     pub(crate) fn refuse(self: &Arc<Self>) -> Refusal {
         self.table.lock().refusals += 1;
