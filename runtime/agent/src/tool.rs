@@ -296,6 +296,29 @@ impl ToolRegistry {
             .map(|registered| registered.tool.clone())
     }
 
+    /// As [`ToolRegistry::get`], only if the model is offered the tool.
+    pub fn get_active(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let state = self.0.read();
+        let offered = state.active.iter().any(|active| active == name);
+        let stack = state.tools.get(name).filter(|_| offered)?;
+        stack.last().map(|registered| registered.tool.clone())
+    }
+
+    /// As [`ToolRegistry::get`], only if the filter permits the tool, offered or not.
+    pub fn get_permitted(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let state = self.0.read();
+        let stack = state
+            .tools
+            .get(name)
+            .filter(|_| state.filter.permits(name))?;
+        stack.last().map(|registered| registered.tool.clone())
+    }
+
+    /// Whether the filter lists what may be used, which wins over what a resumed session had.
+    pub fn has_allow_list(&self) -> bool {
+        self.0.read().filter.allow.is_some()
+    }
+
     /// Every effective tool, in registration order.
     pub fn all(&self) -> Vec<Arc<dyn Tool>> {
         let state = self.0.read();

@@ -55,6 +55,9 @@ impl Inner {
     }
 
     fn restore_tools(&self) {
+        if self.tools.has_allow_list() {
+            return;
+        }
         let context = self.session.build_context();
         let state = PromptState::replay(context.messages.iter().map(|part| &part.message));
         if state.known && !state.tools.is_empty() {

@@ -56,7 +56,12 @@ impl Inner {
     ) -> Result<Prepared, Box<Finished>> {
         let refuse = |text: String| Box::new(Finished::refused(text));
         let raw = Value::Object(call.arguments.clone());
-        let Some(tool) = self.tools.get(&call.name) else {
+        // The model may only use what it is offered; a tool may use whatever the flags permit.
+        let tool = match parent {
+            None => self.tools.get_active(&call.name),
+            Some(_) => self.tools.get_permitted(&call.name),
+        };
+        let Some(tool) = tool else {
             return Err(refuse(format!("Tool {} not found", call.name)));
         };
         if let Some(problem) = &call.arguments_error {

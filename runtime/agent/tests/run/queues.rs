@@ -200,6 +200,15 @@ async fn messages_queued_when_the_run_ends_are_delivered_one_by_one() {
         ],
         "{lines:#?}"
     );
-    assert_eq!(lines.iter().filter(|line| *line == "agent_start").count(), 2);
-    assert_eq!(lines.iter().filter(|line| line.starts_with("agent_settled")).count(), 1);
+    assert_eq!(
+        lines.iter().filter(|line| *line == "agent_start").count(),
+        2
+    );
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.starts_with("agent_settled"))
+            .count(),
+        1
+    );
 }

@@ -509,3 +509,60 @@ async fn a_tool_registered_during_a_run_is_offered_with_the_next_request() {
         Some(StopReason::Stop)
     );
 }
+
+#[tokio::test]
+async fn the_model_can_only_call_what_it_is_offered() {
+    let outer = tool(
+        "outer",
+        json!({"type": "object"}),
+        ExecutionMode::Parallel,
+        |call| async move {
+            let nested = call.context.nested.clone().unwrap();
+            let inactive = nested
+                .execute(
+                    "echo",
+                    json!({"text": "in"}),
+                    CancellationToken::new(),
+                    None,
+                )
+                .await;
+            let excluded = nested
+                .execute("boom", json!({}), CancellationToken::new(), None)
+                .await;
+            Ok(ToolOutput::text(format!(
+                "{} {}",
+                inactive.is_error, excluded.is_error
+            )))
+        },
+    );
+    let mut tools = demo_tools();
+    tools.push(outer);
+    let lab = Lab::with(Setup {
+        tools,
+        ..Setup::default()
+    })
+    .await
+    .warmed()
+    .await;
+    let registry = lab.session.tools();
+    registry.set_filter(pier_agent::tool::ToolFilter {
+        allow: None,
+        exclude: ["boom".to_owned()].into(),
+    });
+    lab.session
+        .set_active_tools(&["outer".to_owned(), "boom".to_owned()]);
+    assert_eq!(lab.session.active_tools(), ["outer"]);
+    let lines = lab
+        .run("@tool echo {\"text\":\"x\"}\n@tool boom {}\n@tool outer {}")
+        .await;
+    for expected in [
+        "message_end toolResult call_1 [Tool echo not found] ERR",
+        "message_end toolResult call_2 [Tool boom not found] ERR",
+        "message_end toolResult call_3 [false true]",
+    ] {
+        assert!(
+            lines.iter().any(|line| line == expected),
+            "{expected} in {lines:#?}"
+        );
+    }
+}
