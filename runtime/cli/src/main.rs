@@ -22,7 +22,9 @@ const WARM_ISOLATES: usize = 1;
 fn main() -> ExitCode {
     let mut words = std::env::args();
     let program = words.next();
-    match run(program.as_deref(), words) {
+    let outcome = run(program.as_deref(), words);
+    pier_modes::kill_children();
+    match outcome {
         // Not a return: threads of isolates and of blocked readers must not hold the process.
         Ok(code) => std::process::exit(code),
         Err(error) => {

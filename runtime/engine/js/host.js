@@ -42,14 +42,20 @@ function open(answer) {
   }
 }
 
+// JSON text in JavaScript may hold half of a surrogate pair, escaped; nothing outside accepts it. The first alternative steps over an escaped
+// backslash, which may stand before the same letters.
+function wellFormed(text) {
+  return text?.includes("\\ud") ? text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => found === "\\\\" ? found : "\\ufffd") : text;
+}
+
 /** Calls the host with JSON text and returns its answer, JSON text or undefined. Never waits. */
 export function hostCall(method, args) {
-  return open(op_pier_host_call(method, args ?? ""));
+  return open(op_pier_host_call(method, wellFormed(args) ?? ""));
 }
 
 /** Calls the host; the promise settles with its answer. */
 export async function hostCallAsync(method, args) {
-  return open(await op_pier_host_call_async(method, args ?? ""));
+  return open(await op_pier_host_call_async(method, wellFormed(args) ?? ""));
 }
 
 /** Imports a module the way the main module graph does. */
@@ -66,9 +72,9 @@ function dispatch(id, kind, header, payload) {
     return;
   }
   if (result !== null && typeof result === "object") {
-    result.then((text) => op_pier_call_done(id, text ?? null), (error) => op_pier_call_failed(id, error));
+    result.then((text) => op_pier_call_done(id, wellFormed(text) ?? null), (error) => op_pier_call_failed(id, error));
   } else {
-    op_pier_call_done(id, result ?? null);
+    op_pier_call_done(id, wellFormed(result) ?? null);
   }
 }
 
@@ -86,6 +92,28 @@ function watchExit() {
     op_pier_exiting(new Error("exit"));
     return exit(code);
   };
+  // Ways to end the process that would take the host along.
+  const process = globalThis.process;
+  process.abort = () => Deno.exit(134);
+  const isOwn = (pid) => pid === process.pid || pid === 0 || pid === -process.pid;
+  const kill = process.kill;
+  process.kill = function (pid, signal) {
+    if (isOwn(pid) && signal !== 0) return Deno.exit(143);
+    return kill.call(process, pid, signal);
+  };
+  const denoKill = Deno.kill;
+  Deno.kill = function (pid, signal) {
+    return isOwn(pid) ? Deno.exit(143) : denoKill(pid, signal);
+  };
+  Object.defineProperty(globalThis, "Worker", {
+    configurable: true,
+    writable: true,
+    value: class Worker {
+      constructor() {
+        throw new Error("web workers are not supported in this host");
+      }
+    },
+  });
 }
 
 // Errors that nobody caught are reported and end there: they stop neither the isolate nor the host. An extension that

@@ -6,6 +6,7 @@ use deno_core::JsRuntime;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::children;
 use crate::error::StopReason;
 use crate::isolate::{Command, Isolate};
 use crate::loader::DiskCache;
@@ -45,7 +46,10 @@ impl Engine {
     /// `runtime` runs host calls and reads output; it must outlive every isolate.
     pub fn init(options: EngineOptions, runtime: tokio::runtime::Handle) -> Self {
         static PLATFORM: OnceLock<()> = OnceLock::new();
-        PLATFORM.get_or_init(|| JsRuntime::init_platform(None));
+        PLATFORM.get_or_init(|| {
+            children::adopt_orphans();
+            JsRuntime::init_platform(None);
+        });
         let cache = options.cache_dir.map(|dir| Arc::new(DiskCache::new(dir)));
         Self {
             inner: Arc::new(Inner {

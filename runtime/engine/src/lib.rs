@@ -3,6 +3,7 @@
 //! The engine runs code and calls it; it must never learn what an agent, a tool or an event is. `Engine::spawn` gives an [`Isolate`], whose
 //! `call` reaches the handler that js-api installed in it; the code's calls to the host arrive at [`HostServices`].
 
+mod children;
 mod clock;
 mod engine;
 mod error;
@@ -21,6 +22,7 @@ mod thread;
 mod watchdog;
 mod worker;
 
+pub use children::kill_children;
 pub use clock::{DeadlineClock, Pause};
 pub use engine::Engine;
 pub use error::{EngineError, StopReason};

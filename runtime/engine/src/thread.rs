@@ -145,6 +145,9 @@ async fn live(context: ThreadContext) -> Result<(), String> {
     Ok(())
 }
 
+/// What a full heap may still take until its code has stopped, in bytes.
+const HEAP_RESERVE: usize = 512 * 1024 * 1024;
+
 /// Ends the isolate before V8 would end the process. V8 needs a larger limit back, to unwind in. The first time the code is asked to stop at
 /// its place; where it allocates on without reaching a stack check, the second time ends it.
 fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) {
@@ -163,7 +166,8 @@ fn watch_heap(worker: &mut MainWorker, shared: &Arc<Shared>, heap_limit: usize) 
             }
             asked = true;
             interrupt::request(&shared, reason);
-            current + heap_limit / 4
+            // Room for the largest single allocation: V8 ends the process when one still fails.
+            current.saturating_mul(2).max(current + HEAP_RESERVE)
         });
 }
 

@@ -239,3 +239,51 @@ async fn other_isolates_go_on_while_one_loops() {
     assert!(looped.is_err());
     assert_eq!(value, serde_json::json!(2));
 }
+
+#[tokio::test]
+async fn half_a_surrogate_pair_becomes_a_replacement_character() {
+    let package = Package::new();
+    let value = package
+        .value(
+            "",
+            r#"({ half: "😀".slice(0, 1), whole: "😀", written: "\\ud83d" })"#,
+        )
+        .await;
+    assert_eq!(value["half"], "\u{fffd}");
+    assert_eq!(value["whole"], "😀");
+    assert_eq!(value["written"], "\\ud83d");
+}
+
+#[tokio::test]
+async fn ending_its_own_process_ends_the_isolate_only() {
+    for (body, code) in [
+        ("process.abort();", 134),
+        ("process.kill(process.pid);", 143),
+        ("process.kill(0, 'SIGTERM');", 143),
+    ] {
+        let package = Package::new();
+        let error = run_command(&package, body, PATIENCE)
+            .await
+            .expect_err("the isolate ends");
+        let EngineError::Stopped(StopReason::ProcessExit { code: found, .. }) = error else {
+            panic!("{body}: {error:?}")
+        };
+        assert_eq!(found, code, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn one_allocation_larger_than_the_heap_ends_the_isolate_only() {
+    let package = Package::with(|options| options.heap_limit_bytes = Some(64 * 1024 * 1024));
+    let error = run_command(
+        &package,
+        "const m = new Map(); for (let i = 0; ; i++) m.set(i, i);",
+        PATIENCE,
+    )
+    .await
+    .expect_err("the isolate ends");
+    assert!(
+        matches!(error, EngineError::Stopped(StopReason::HeapLimit { .. })),
+        "{error:?}"
+    );
+}

@@ -40,3 +40,8 @@ impl IsolateFactory for Isolates {
         self.0.spawn(spec)
     }
 }
+
+/// Kills what extensions started and left behind, at the end of the process.
+pub fn kill_children() {
+    pier_engine::kill_children();
+}

@@ -19,5 +19,5 @@ pub mod setup;
 mod signals;
 
 pub use dialect::{DIALECT_VARIABLE, Dialect};
-pub use isolates::Isolates;
+pub use isolates::{Isolates, kill_children};
 pub use output::{OutputClosed, OutputQueue, ProtocolStdout, print_plain};

@@ -6,8 +6,10 @@
 //! returned. It must never format records; it moves finished lines.
 
 mod queue;
+mod stdin;
 mod stdout;
 
 pub(crate) use queue::PushError;
 pub use queue::{OutputClosed, OutputQueue};
+pub(crate) use stdin::take_stdin;
 pub use stdout::{ProtocolStdout, print_plain};

@@ -131,12 +131,10 @@ async fn read_stdin(wanted: bool) -> std::io::Result<Option<String>> {
     if !wanted {
         return Ok(None);
     }
-    let reading = tokio::task::spawn_blocking(|| {
+    let mut stdin = crate::output::take_stdin()?;
+    let reading = tokio::task::spawn_blocking(move || {
         let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map(|_| bytes)
+        stdin.read_to_end(&mut bytes).map(|_| bytes)
     });
     let bytes = reading.await.map_err(std::io::Error::other)??;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

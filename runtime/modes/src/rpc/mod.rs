@@ -34,7 +34,7 @@ use crate::diagnostics;
 use crate::dialect::Dialect;
 use crate::events::EventWriter;
 use crate::host::ModeHost;
-use crate::output::OutputQueue;
+use crate::output::{OutputQueue, take_stdin};
 use crate::setup::{Boot, StartError, Surroundings};
 use crate::signals::Signals;
 use server::Server;
@@ -78,7 +78,7 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
         )
     };
     let mut pump = pump::Pump::start(
-        input::start(std::io::stdin())?,
+        input::start(take_stdin()?)?,
         output.clone(),
         Arc::clone(&ui),
         Arc::clone(&screen),
