@@ -49,11 +49,17 @@ impl Shared {
         }
         if let Fault::UncaughtException(failure) = fault
             && failure.message == NEVER_RESOLVED
-            && self.early.lock().keys().any(|id| slot.ids().contains(id))
         {
-            // Only a load can be in this state; it fails now instead of when its time is up.
-            slot.load_is_stuck(failure.clone());
-            return;
+            let ids = slot.ids();
+            if self.early.lock().keys().any(|id| ids.contains(id)) {
+                // Only a load can be in this state; it fails now instead of when its time is up.
+                slot.load_is_stuck(failure.clone());
+                return;
+            }
+            if ids.iter().all(|id| self.registry.get(*id).is_none()) {
+                // The load that failed said it; its isolate is about to end.
+                return;
+            }
         }
         self.reports.fault(&path, fault);
         if slot.storm()
