@@ -27,7 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     // V8 must be initialised before the process has threads; a runtime without threads carries that first step.
     let threadless = tokio::runtime::Builder::new_current_thread().build()?;
-    drop(Engine::init(EngineOptions::default(), threadless.handle().clone()));
+    drop(Engine::init(
+        EngineOptions::default(),
+        threadless.handle().clone(),
+    ));
     let runtime = tokio::runtime::Runtime::new()?;
     let engine = Engine::init(EngineOptions::default(), runtime.handle().clone());
     let answer = runtime.block_on(run(engine, extension, prompt))?;
@@ -58,7 +61,9 @@ async fn run(engine: Engine, extension: String, prompt: String) -> Result<String
         },
         Arc::new(EngineFactory::new(Arc::new(engine))),
     );
-    host.set_error_sink(Arc::new(|report| eprintln!("{}: {}", report.extension_path, report.error)));
+    host.set_error_sink(Arc::new(|report| {
+        eprintln!("{}: {}", report.extension_path, report.error)
+    }));
     let mut options = DiscoveryOptions::standard(cwd.clone(), agent_dir.clone(), None);
     options.explicit.push(extension);
     options.no_discovery = true;
@@ -81,9 +86,15 @@ async fn run(engine: Engine, extension: String, prompt: String) -> Result<String
         thinking_level: None,
         scoped_models: Vec::new(),
     });
-    host.bind(Arc::new(AgentPort::new(session.clone(), Arc::new(Vec::new))), Binding::default()).await;
+    host.bind(
+        Arc::new(AgentPort::new(session.clone(), Arc::new(Vec::new))),
+        Binding::default(),
+    )
+    .await;
     session.start(SessionStartReason::Startup).await;
-    session.prompt(PromptRequest::new(prompt, InputSource::Rpc)).await?;
+    session
+        .prompt(PromptRequest::new(prompt, InputSource::Rpc))
+        .await?;
     session.run_settled().await;
     let answer = session.last_assistant_text().unwrap_or_default();
     session.shutdown(ShutdownReason::Quit).await;
