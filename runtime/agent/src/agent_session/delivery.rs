@@ -168,7 +168,8 @@ impl Inner {
     }
 
     fn count_triggers(&self) {
-        self.waiting_triggers.send_replace(self.state.lock().triggers.len());
+        self.waiting_triggers
+            .send_replace(self.state.lock().triggers.len());
     }
 
     async fn start_custom(self: &Arc<Self>, message: CustomMessage, pipeline: bool) {

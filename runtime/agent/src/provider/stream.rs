@@ -23,7 +23,10 @@ fn fault(text: impl Into<String>) -> StreamFault {
 
 /// What one event means for the session.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a step is consumed where it is made")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a step is consumed where it is made"
+)]
 pub enum Step {
     /// The answer began.
     Started,

@@ -155,7 +155,11 @@ impl Tool for ReadTool {
 
 /// The form for programs that call the tool: the text alone, or the image with its text as a note.
 fn with_structure(mut output: ToolOutput) -> ToolOutput {
-    let text = output.content.iter().find_map(Block::as_text).unwrap_or_default();
+    let text = output
+        .content
+        .iter()
+        .find_map(Block::as_text)
+        .unwrap_or_default();
     let image = output.content.iter().find_map(|block| match block {
         Block::Image(image) => Some(image),
         _ => None,
