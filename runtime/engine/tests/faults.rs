@@ -243,15 +243,12 @@ async fn other_isolates_go_on_while_one_loops() {
 #[tokio::test]
 async fn half_a_surrogate_pair_becomes_a_replacement_character() {
     let package = Package::new();
-    let value = package
-        .value(
-            "",
-            r#"({ half: "😀".slice(0, 1), whole: "😀", written: "\\ud83d" })"#,
-        )
-        .await;
-    assert_eq!(value["half"], "\u{fffd}");
-    assert_eq!(value["whole"], "😀");
-    assert_eq!(value["written"], "\\ud83d");
+    let entry = package.write(
+        "entry.ts",
+        r#"export default (pi: any) => pi.setLabel("😀".slice(0, 1) + "|😀|\\ud83d");"#,
+    );
+    let registrations = package.load(&entry).await.expect("it loads");
+    assert_eq!(registrations["label"], "\u{fffd}|😀|\\ud83d");
 }
 
 #[tokio::test]

@@ -346,7 +346,7 @@ impl Drop for Source {
     }
 }
 
-/// Hides system messages from the handlers and puts them back where they were: before the message they preceded.
+/// Hides system messages from the handlers and puts them back where they were: before the message they preceded, or the next one that is left.
 async fn with_context_hook(
     hooks: &dyn ExtensionHooks,
     messages: Vec<Arc<Message>>,
@@ -363,34 +363,36 @@ async fn with_context_hook(
         .into_iter()
         .filter(|message| !message.is_system())
         .collect();
-    // For each system message: how many visible messages came before it, and which one came next.
-    let mut anchors: Vec<(usize, Option<Arc<Message>>, Arc<Message>)> = Vec::new();
+    // For each system message: how many visible messages came before it, and itself.
+    let mut anchors: Vec<(usize, Arc<Message>)> = Vec::new();
     let mut before = 0;
-    for (at, message) in messages.iter().enumerate() {
+    for message in &messages {
         if message.is_system() {
-            let next = messages
-                .iter()
-                .skip(at + 1)
-                .find(|next| !next.is_system())
-                .cloned();
-            anchors.push((before, next, message.clone()));
+            anchors.push((before, message.clone()));
         } else {
             before += 1;
         }
     }
     let mut result: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
     let mut anchors = anchors.into_iter().peekable();
-    let position = |count: usize, next: &Option<Arc<Message>>| match next {
-        Some(next) => changed
+    let kept = |message: &Arc<Message>| {
+        changed
             .iter()
-            .position(|message| Arc::ptr_eq(message, next))
-            .or_else(|| changed.iter().position(|message| **message == **next))
-            .unwrap_or(count.min(changed.len())),
-        None => changed.len(),
+            .position(|other| Arc::ptr_eq(other, message))
+            .or_else(|| changed.iter().position(|other| **other == **message))
+    };
+    // Before the first message behind it that the handlers left there.
+    let position = |count: usize| {
+        let behind = &visible[count..];
+        match behind.iter().find_map(kept) {
+            Some(at) => at,
+            None if behind.is_empty() => changed.len(),
+            None => count.min(changed.len()),
+        }
     };
     for (at, message) in changed.iter().enumerate() {
-        while let Some((count, next, system)) = anchors.peek() {
-            if position(*count, next) > at {
+        while let Some((count, system)) = anchors.peek() {
+            if position(*count) > at {
                 break;
             }
             result.push(system.clone());
@@ -398,7 +400,7 @@ async fn with_context_hook(
         }
         result.push(message.clone());
     }
-    result.extend(anchors.map(|(_, _, system)| system));
+    result.extend(anchors.map(|(_, system)| system));
     result
 }
 
