@@ -312,6 +312,10 @@ impl PierLoader {
             resolver.package_json.clone(),
             RealSys,
         );
+        #[allow(
+            clippy::arc_with_non_send_sync,
+            reason = "the translator's signature asks for an Arc; it stays on this thread"
+        )]
         let translator =
             NodeCodeTranslator::new(Arc::new(exports), NodeCodeTranslatorMode::ModuleLoader);
         Rc::new(Self {
