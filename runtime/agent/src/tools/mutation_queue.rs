@@ -74,8 +74,3 @@ fn real_path(path: &Path) -> PathBuf {
     }
     path
 }
-
-#[cfg(test)]
-pub(crate) fn queued_files() -> usize {
-    QUEUES.lock().len()
-}
