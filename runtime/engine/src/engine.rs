@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use deno_core::JsRuntime;
+use deno_core::{JsRuntime, v8};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -48,6 +48,8 @@ impl Engine {
         static PLATFORM: OnceLock<()> = OnceLock::new();
         PLATFORM.get_or_init(|| {
             children::adopt_orphans();
+            // The snapshot is part of this binary; summing it up again for each isolate only costs time.
+            v8::V8::set_flags_from_string("--no-verify-snapshot-checksum");
             JsRuntime::init_platform(None);
         });
         let cache = options.cache_dir.map(|dir| Arc::new(DiskCache::new(dir)));
