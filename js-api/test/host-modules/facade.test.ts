@@ -271,7 +271,7 @@ test("built-in tools without operations run on the host, with updates and cancel
 	});
 	const controller = new AbortController();
 	const updates: unknown[] = [];
-	const tool = sdk.createBashTool("/work", { commandPrefix: "set -e" });
+	const tool = sdk.createBashTool("/project", { commandPrefix: "set -e" });
 	const running = tool.execute("call", { command: "ls" }, controller.signal, (partial) => updates.push(partial));
 	await Promise.resolve();
 	const [method, request] = calls[0] as [string, { builtinId: number; onUpdate: number }];
@@ -281,7 +281,7 @@ test("built-in tools without operations run on the host, with updates and cancel
 		{
 			name: "bash",
 			args: { command: "ls" },
-			cwd: "/work",
+			cwd: "/project",
 			options: { commandPrefix: "set -e" },
 			builtinId: 0,
 			onUpdate: 0,
@@ -298,7 +298,7 @@ test("built-in tools without operations run on the host, with updates and cancel
 });
 
 test("a tool definition draws itself and passes the call on", async () => {
-	const definition = sdk.createReadToolDefinition("/work", {
+	const definition = sdk.createReadToolDefinition("/project", {
 		operations: { access: async () => {}, readFile: async () => Buffer.from("a\nb") },
 	});
 	const result = await definition.execute("call", { path: "f.ts", offset: 1 });
@@ -327,7 +327,7 @@ test("a tool's component survives broken renderers", () => {
 
 test("sessions: writing, reading back, branches and lists", async () => {
 	const directory = path.join(scratch, "sessions");
-	const manager = sdk.SessionManager.create("/work/project", directory);
+	const manager = sdk.SessionManager.create("/project/here", directory);
 	const file = manager.getSessionFile() ?? "";
 	assert.match(path.basename(file), /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f]{8}-[0-9a-f]{4}-7/);
 	const first = manager.appendMessage({ role: "user", content: [{ type: "text", text: "question" }], timestamp: 1 });
@@ -350,13 +350,13 @@ test("sessions: writing, reading back, branches and lists", async () => {
 		opened.buildSessionContext().messages.map((message) => (message as { role: string }).role),
 		["user", "custom"],
 	);
-	const [info] = await sdk.SessionManager.list("/work/project", directory);
+	const [info] = await sdk.SessionManager.list("/project/here", directory);
 	assert.deepEqual(
 		[info?.firstMessage, info?.name, info?.messageCount, info?.cwd],
-		["question", "My session", 2, "/work/project"],
+		["question", "My session", 2, "/project/here"],
 	);
-	assert.deepEqual(await sdk.SessionManager.list("/work/other", directory), []);
-	assert.equal(sdk.SessionManager.continueRecent("/work/project", directory).getSessionId(), manager.getSessionId());
+	assert.deepEqual(await sdk.SessionManager.list("/project/other", directory), []);
+	assert.equal(sdk.SessionManager.continueRecent("/project/here", directory).getSessionId(), manager.getSessionId());
 
 	const broken = path.join(directory, "broken.jsonl");
 	writeFileSync(broken, '{"type":"message"}\n');
@@ -367,7 +367,7 @@ test("sessions: writing, reading back, branches and lists", async () => {
 test("sessions: files of version 1 are brought up to date, a cut last line is survived", () => {
 	const file = path.join(scratch, "old.jsonl");
 	const lines = [
-		{ type: "session", id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/work" },
+		{ type: "session", id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" },
 		{ type: "message", timestamp: "2025-01-01T00:00:01.000Z", message: { role: "user", content: "a", timestamp: 1 } },
 		{
 			type: "message",

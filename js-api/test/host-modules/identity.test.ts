@@ -85,7 +85,7 @@ test("the core installs the handler, and an extension gets the very module objec
 	let api: any;
 	let tooEarly: unknown;
 	host.importModule = async (specifier: string) => {
-		assert.equal(specifier, "file:///work/extension.ts");
+		assert.equal(specifier, "file:///project/extension.ts");
 		return {
 			// biome-ignore lint/suspicious/noExplicitAny: as above.
 			default(pi: any) {
@@ -101,10 +101,10 @@ test("the core installs the handler, and an extension gets the very module objec
 	host.hostCall = () => undefined;
 	const header = {
 		ext: 1,
-		entry: "file:///work/extension.ts",
-		path: "/work/extension.ts",
+		entry: "file:///project/extension.ts",
+		path: "/project/extension.ts",
 		profile: "xcsh",
-		cwd: "/work",
+		cwd: "/project",
 		configDirName: ".test",
 		agentDir: "/home/someone/.test/agent",
 		appName: "test",
@@ -118,6 +118,6 @@ test("the core installs the handler, and an extension gets the very module objec
 	assert.equal(sdk.CONFIG_DIR_NAME, ".test");
 	assert.equal(sdk.getAgentDir(), "/home/someone/.test/agent");
 	const utils = await importBuilt("@oh-my-pi/pi-utils");
-	assert.equal(utils.getProjectDir(), "/work");
+	assert.equal(utils.getProjectDir(), "/project");
 	assert.ok(tooEarly instanceof sdk.ExtensionRuntimeNotInitializedError);
 });

@@ -64,7 +64,7 @@ export async function run(
 	const own = { ...files };
 	let updates = 0;
 	try {
-		const tool = make("/work", { operations: { ...memoryOperations(own), ...more } });
+		const tool = make("/project", { operations: { ...memoryOperations(own), ...more } });
 		const result = await tool.execute("call", params, undefined, () => updates++);
 		return { result: JSON.parse(JSON.stringify(result)), files: own, updates };
 	} catch (error) {

@@ -13,16 +13,16 @@ import { createLocalBashOperations } from "../../src/host-modules/coding-agent/t
 import { Random } from "./random.ts";
 import { run, same } from "./tool-oracle.ts";
 
-const FILE = "/work/f.txt";
+const FILE = "/project/f.txt";
 
 test("read: ranges, limits, notices and errors", async () => {
 	const numbered = Array.from({ length: 2500 }, (_, index) => `line ${index + 1}`).join("\n");
 	const files: Record<string, string> = {
 		[FILE]: "one\ntwo\nthree\n",
-		"/work/long.txt": numbered,
-		"/work/wide.txt": `${"w".repeat(300)}\n`.repeat(400),
-		"/work/huge.txt": `a\n${"h".repeat(60_000)}\nb`,
-		"/work/empty.txt": "",
+		"/project/long.txt": numbered,
+		"/project/wide.txt": `${"w".repeat(300)}\n`.repeat(400),
+		"/project/huge.txt": `a\n${"h".repeat(60_000)}\nb`,
+		"/project/empty.txt": "",
 	};
 	const cases: object[] = [
 		{ path: "f.txt" },
@@ -52,7 +52,7 @@ test("read: images come back as images when the operations can tell", async () =
 	const detectImageMimeType = async () => "image/png";
 	const { result } = await run(
 		ours.createReadTool,
-		{ "/work/i.png": "bytes" },
+		{ "/project/i.png": "bytes" },
 		{ path: "i.png" },
 		{ detectImageMimeType },
 	);
@@ -156,16 +156,16 @@ test("edit: every line of a file with mixed line ends keeps its own", async () =
 
 test("ls and find: lists, limits and errors", async () => {
 	const files: Record<string, string> = {
-		"/work/B.txt": "",
-		"/work/a.txt": "",
-		"/work/.hidden": "",
-		"/work/dir/x.ts": "",
-		"/work/dir/sub/y.ts": "",
+		"/project/B.txt": "",
+		"/project/a.txt": "",
+		"/project/.hidden": "",
+		"/project/dir/x.ts": "",
+		"/project/dir/sub/y.ts": "",
 	};
 	for (const params of [{}, { path: "dir" }, { limit: 2 }, { path: "gone" }, { path: "a.txt" }]) {
 		await same(ours.createLsTool, realLs, files, params, { wholeErrors: true });
 	}
-	const glob = async () => ["/work/dir/x.ts", "/work/dir/sub/", "a.txt"];
+	const glob = async () => ["/project/dir/x.ts", "/project/dir/sub/", "a.txt"];
 	for (const params of [
 		{ pattern: "**" },
 		{ pattern: "**", limit: 2 },
@@ -236,7 +236,7 @@ test("bash: the command that runs", async () => {
 		seen.push({ command, cwd, timeout: options.timeout, own: options.env.OWN });
 		return { exitCode: 0 };
 	};
-	const tool = ours.createBashTool("/work", {
+	const tool = ours.createBashTool("/project", {
 		operations: { exec },
 		commandPrefix: "set -e",
 		spawnHook: (context) => ({ ...context, cwd: "/elsewhere", env: { ...context.env, OWN: "1" } }),
