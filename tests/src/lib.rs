@@ -3,11 +3,13 @@
 //! * `tests/specs/<area>/<case>/` holds one behaviour a folder; [`runner`] runs it. Adding a case needs no
 //!   Rust; `tests/README.md` describes the files.
 //! * `tests/lab/transcripts/` holds recorded RPC sessions; [`transcript`] replays them.
+//! * `tests/clients/` holds scenarios for clients of other projects, which run unmodified.
 //!
 //! Nothing here may use the product's crates: a test that shares code with what it tests agrees with it
 //! about every mistake.
 
 pub mod case;
+pub mod client;
 pub mod compare;
 pub mod deviation;
 pub mod normal;

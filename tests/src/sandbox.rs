@@ -135,7 +135,20 @@ impl Sandbox {
     /// # Errors
     /// When there is no binary.
     pub fn command(&self, args: &[String], env: &BTreeMap<String, String>) -> Result<Command> {
-        let mut command = Command::new(binary()?);
+        self.program(&binary()?, args, env)
+    }
+
+    /// Any program with this sandbox as its world.
+    ///
+    /// # Errors
+    /// When the shared cache cannot be made.
+    pub fn program(
+        &self,
+        program: &Path,
+        args: &[String],
+        env: &BTreeMap<String, String>,
+    ) -> Result<Command> {
+        let mut command = Command::new(program);
         command.env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {
@@ -234,7 +247,10 @@ fn examples() -> PathBuf {
 }
 
 /// The binary under test: `PIER_BIN`, else the one beside this test in the target directory.
-fn binary() -> Result<PathBuf> {
+///
+/// # Errors
+/// When there is none.
+pub fn binary() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("PIER_BIN") {
         let named = PathBuf::from(named);
         if !named.is_file() {
@@ -259,6 +275,28 @@ fn cache() -> Result<PathBuf> {
     let cache = profile_directory()?.join("pier-tests-cache");
     fs::create_dir_all(&cache)?;
     Ok(cache)
+}
+
+/// Where `cargo xtask test` installed the clients of other projects (`tests/clients`).
+///
+/// # Errors
+/// When it did not yet, or installed other versions than are wanted now.
+pub fn clients() -> Result<PathBuf> {
+    let profile = profile_directory()?;
+    let directory = profile
+        .parent()
+        .unwrap_or(&profile)
+        .join("pier-test-clients");
+    for list in ["package-lock.json", "requirements.txt"] {
+        let wanted = fs::read(repository().join("tests/clients").join(list))?;
+        if fs::read(directory.join(list)).ok() != Some(wanted) {
+            bail!(
+                "{} does not hold the clients that tests/clients/{list} names; run `cargo xtask test` once",
+                directory.display()
+            );
+        }
+    }
+    Ok(directory)
 }
 
 /// `target/<profile>`: test programs are in its `deps`.

@@ -9,6 +9,7 @@ mod flags;
 mod help;
 mod mode;
 mod start;
+mod version;
 
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Re
         return Ok(0);
     }
     if args.version {
-        pier_modes::print_plain(&format!("pier {}\n", env!("CARGO_PKG_VERSION")))?;
+        pier_modes::print_plain(&version::line(program))?;
         return Ok(0);
     }
     let environment = environment::Environment::read(program).map_err(anyhow::Error::msg)?;

@@ -78,6 +78,22 @@ fn libclang(missing: Missing) -> Result<()> {
     )
 }
 
+/// A client in Python is among the tests; building needs no Python.
+pub(crate) fn python(missing: Missing) -> Result<()> {
+    if proc::works("python3", &["-m", "pip", "--version"]) {
+        let recent = "import sys; sys.exit(sys.version_info < (3, 11))";
+        if proc::works("python3", &["-c", recent]) {
+            return Ok(());
+        }
+        bail!("a test runs a client that needs Python 3.11 or newer; `python3` is older");
+    }
+    packages(
+        missing,
+        "Python with pip (a test runs a client in Python)",
+        &["python3", "python3-pip"],
+    )
+}
+
 fn find_libclang() -> Option<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
     if let Some(named) = std::env::var_os("LIBCLANG_PATH") {

@@ -6,6 +6,7 @@
 mod bench;
 mod build;
 mod checks;
+mod clients;
 mod demo;
 mod fsx;
 mod js;
@@ -31,6 +32,7 @@ Commands:
   setup             make this machine ready to build Pier; seconds when there is nothing to do
   demo              set up, build, run one prompt with a shipped extension and show what happened
   test [ARGS]       set up, build, run all tests; ARGS go to `cargo nextest run`
+  clients           install the clients of other projects that the tests run (`test` does it too)
   bench startup     time from spawn to loaded extensions, beside `node -e 0`
   dist              the optimised binary
   v8-from-source    build the V8 archive from the sources in its crate (Linux x86-64; hours)
@@ -82,6 +84,10 @@ fn run() -> Result<()> {
         "test" => {
             let rest: Vec<OsString> = args.raw_args()?.collect();
             test::run(&workspace, &rest)
+        }
+        "clients" => {
+            no_more(&mut args)?;
+            clients::ensure(&workspace)
         }
         "bench" => bench::run(&workspace, &mut args),
         "dist" => {

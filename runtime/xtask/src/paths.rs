@@ -50,6 +50,11 @@ impl Workspace {
             .join(format!("pier{}", std::env::consts::EXE_SUFFIX))
     }
 
+    /// Where the clients of other projects are installed that the tests run. The tests look there too.
+    pub(crate) fn clients(&self) -> PathBuf {
+        self.target.join("pier-test-clients")
+    }
+
     /// Notes that xtask keeps between runs. They only ever save work; deleting them is safe.
     pub(crate) fn stamps(&self) -> PathBuf {
         self.target.join("xtask")

@@ -2,7 +2,7 @@
 //! Rust unit tests and the black-box tests run under nextest (one process a test: V8 wants it).
 
 use crate::paths::{self, Workspace};
-use crate::{build, js, proc, tools, ui};
+use crate::{build, clients, js, proc, tools, ui};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::process::Command;
@@ -11,6 +11,7 @@ use std::process::Command;
 pub(crate) fn run(workspace: &Workspace, filter: &[OsString]) -> Result<()> {
     let pier = build::dev(workspace)?;
     ui::step("cargo-nextest", || tools::ensure("cargo-nextest"))?;
+    ui::step("clients of other projects", || clients::ensure(workspace))?;
     if filter.is_empty() {
         ui::step("JavaScript tests", || js::test(workspace))?;
         ui::step("documentation tests", || {
