@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bash::{BashOperations, BashResult};
 use crate::compaction::{CompactionPreparation, SuppliedCompaction};
+use crate::prompt::PromptOptions;
 
 macro_rules! hook_events {
     ($($variant:ident = $name:literal),* $(,)?) => {
@@ -188,17 +189,17 @@ pub struct BeforeAgentStart {
     pub images: Vec<ImageBlock>,
     /// The custom message that triggers the run; `None` for a user prompt.
     pub message: Option<Arc<Message>>,
-    pub system_prompt: String,
-    /// Inputs of the system prompt; handlers of the pi profile may edit a copy.
-    pub system_prompt_options: Value,
+    /// Inputs of the system prompt; handlers may edit a copy. Their text is the prompt as it stands.
+    pub system_prompt_options: PromptOptions,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct BeforeAgentStartOutcome {
     /// Added after the prompting message, in order.
     pub messages: Vec<CustomMessage>,
-    /// Forces the prompt of this run's requests; never stored.
-    pub system_prompt: Option<String>,
+    /// What handlers made of the inputs of the prompt, for this run; `None` = unchanged. A forced text is for this run's
+    /// requests only and never stored.
+    pub system_prompt_options: Option<PromptOptions>,
 }
 
 #[derive(Debug, Clone)]
@@ -473,11 +474,23 @@ pub struct SuppliedSummary {
     pub usage: Option<Usage>,
 }
 
-#[derive(Debug, Clone, Default)]
+/// A file or directory that an extension named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveredPath {
+    /// The extension, as errors name it.
+    pub extension: String,
+    /// Directory of its entry file.
+    pub base_dir: PathBuf,
+    /// Absolute.
+    pub path: PathBuf,
+}
+
+/// What `resources_discover` handlers returned, in load order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiscoveredResources {
-    pub skill_paths: Vec<PathBuf>,
-    pub prompt_paths: Vec<PathBuf>,
-    pub theme_paths: Vec<PathBuf>,
+    pub skills: Vec<DiscoveredPath>,
+    pub prompts: Vec<DiscoveredPath>,
+    pub themes: Vec<DiscoveredPath>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use pier_protocol::extension::ExtensionErrorReport;
 
 use crate::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
+use crate::prompt::PromptConfig;
 
 /// What the session asks of its surroundings. All defaults do nothing.
 #[async_trait]
@@ -18,9 +19,12 @@ pub trait HostActions: Send + Sync {
     /// Something went wrong that is no extension's fault and stops nothing; for stderr.
     fn warn(&self, _message: &str) {}
 
-    /// Extensions named directories with skills, prompts and themes (`resources_discover`). The program loads them and
-    /// hands the result to the session's prompt configuration.
-    fn resources_discovered(&self, _resources: DiscoveredResources) {}
+    /// The inputs of the system prompt, read anew with the files that extensions named (`resources_discover`): whenever a
+    /// session starts after the first one, and when there are such files. What cannot be used is reported there, with
+    /// the extension's name. `None` keeps the inputs as they are. May read files; called on a blocking thread.
+    fn read_prompt(&self, _discovered: &DiscoveredResources) -> Option<PromptConfig> {
+        None
+    }
 
     /// Called between `session_shutdown` and `session_start` of a session replacement or reload: make old contexts stale,
     /// read settings again, load extensions anew. `ended` is the reason the old session ended. An error leaves the session

@@ -113,6 +113,10 @@ impl SessionPort for AgentPort {
         (self.prompt_commands)()
     }
 
+    fn system_prompt_options(&self) -> Value {
+        self.session.prompt_options().to_value()
+    }
+
     fn artifacts_dir(&self) -> Option<PathBuf> {
         self.session
             .with_session(|manager| manager.session_file())

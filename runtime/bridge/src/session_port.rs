@@ -38,9 +38,7 @@ pub trait SessionPort: Send + Sync + 'static {
     /// Prompt templates and skills, as `SlashCommandInfo`.
     fn prompt_commands(&self) -> Vec<Value>;
     /// Inputs of the system prompt, as `systemPromptOptions`.
-    fn system_prompt_options(&self) -> Value {
-        serde_json::json!({})
-    }
+    fn system_prompt_options(&self) -> Value;
     /// Where artifacts of a stored session go.
     fn artifacts_dir(&self) -> Option<PathBuf>;
     /// The active run, if any.

@@ -3,8 +3,9 @@
 //! A trait, so that everything in `rpc` and `print` can be tested without an isolate.
 
 use async_trait::async_trait;
-use pier_agent::hooks::{SessionStartReason, ShutdownReason};
-use pier_protocol::extension::SourceInfo;
+use pier_agent::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
+use pier_agent::prompt::PromptConfig;
+use pier_protocol::extension::{ExtensionErrorReport, SourceInfo};
 use serde::Serialize;
 
 /// Something that can be invoked with a slash (`spec/rpc.md` §3.2).
@@ -38,6 +39,15 @@ pub(crate) trait Extensions: Send + Sync {
         _op: &str,
         _members: serde_json::Value,
     ) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// The inputs of the system prompt, read anew with the files that extensions named, and reports about those that
+    /// cannot be used.
+    fn read_prompt(
+        &self,
+        _discovered: &DiscoveredResources,
+    ) -> Option<(PromptConfig, Vec<ExtensionErrorReport>)> {
         None
     }
 

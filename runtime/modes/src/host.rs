@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use pier_agent::hooks::{SessionStartReason, ShutdownReason};
+use pier_agent::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
 use pier_agent::host::HostActions;
+use pier_agent::prompt::PromptConfig;
 use pier_protocol::extension::ExtensionErrorReport;
 use tokio::sync::watch;
 
@@ -59,6 +60,14 @@ impl HostActions for ModeHost {
 
     fn warn(&self, message: &str) {
         diagnostics::warning(message);
+    }
+
+    fn read_prompt(&self, discovered: &DiscoveredResources) -> Option<PromptConfig> {
+        let (config, reports) = self.extensions.get()?.read_prompt(discovered)?;
+        for report in reports {
+            (self.report)(report);
+        }
+        Some(config)
     }
 
     async fn reload_runtime(

@@ -13,8 +13,8 @@ use super::models::storage;
 use super::{ForkOutcome, ForkRequest, NavigateOptions, NavigateOutcome, SessionError};
 use crate::compaction::summary::SummaryError;
 use crate::hooks::{
-    BeforeForkEvent, BeforeSwitchEvent, BeforeTreeEvent, ForkPosition, HookEvent, Notification,
-    SessionStartReason, ShutdownReason, SuppliedSummary,
+    BeforeForkEvent, BeforeSwitchEvent, BeforeTreeEvent, DiscoveredResources, ForkPosition,
+    HookEvent, Notification, SessionStartReason, ShutdownReason, SuppliedSummary,
 };
 use crate::prompt::PromptState;
 use crate::session::{
@@ -41,12 +41,27 @@ impl Inner {
             previous_session_file: previous,
         })
         .await;
-        let hooks = self.hooks();
-        if hooks.subscribed(HookEvent::ResourcesDiscover) {
-            let resources = hooks.resources_discover(&self.cwd(), reason).await;
-            self.host.resources_discovered(resources);
-        }
+        self.discover_resources(reason).await;
         self.flush().await;
+    }
+
+    /// Reads context files, skills and templates anew, with those that extensions name.
+    async fn discover_resources(&self, reason: SessionStartReason) {
+        let hooks = self.hooks();
+        let found = if hooks.subscribed(HookEvent::ResourcesDiscover) {
+            hooks.resources_discover(&self.cwd(), reason).await
+        } else {
+            DiscoveredResources::default()
+        };
+        if reason == SessionStartReason::Startup && found == DiscoveredResources::default() {
+            return;
+        }
+        let host = self.host.clone();
+        let read = tokio::task::spawn_blocking(move || host.read_prompt(&found)).await;
+        if let Ok(Some(config)) = read {
+            *self.prompt.write() = config;
+            self.touch_prompt();
+        }
     }
 
     /// Lifecycle events are always passed on: the bridge keeps its own books by them.

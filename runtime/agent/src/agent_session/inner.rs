@@ -18,7 +18,7 @@ use super::{AgentConfig, ContextUsage, ScopedModel};
 use crate::events::EventHub;
 use crate::hooks::ExtensionHooks;
 use crate::host::HostActions;
-use crate::prompt::{PromptConfig, PromptState, build_sections};
+use crate::prompt::{PromptConfig, PromptOptions, PromptState, build_sections};
 use crate::provider::ProviderRegistry;
 use crate::queue::Queues;
 use crate::schema::SchemaCache;
@@ -58,8 +58,8 @@ pub(crate) struct State {
     /// Results of user commands that ran during a run.
     pub(crate) bash_results: Vec<BashExecutionMessage>,
     pub(crate) run: Option<ActiveRun>,
-    /// The prompt that this run's requests are forced to use.
-    pub(crate) forced_prompt: Option<String>,
+    /// Inputs of the prompt that `before_agent_start` handlers edited, for this run.
+    pub(crate) run_prompt: Option<PromptOptions>,
     /// A manual compaction or branch summary; prompts are refused meanwhile.
     pub(crate) summary: Option<CancellationToken>,
     /// An automatic compaction within a run.
@@ -260,11 +260,35 @@ impl Inner {
         }
     }
 
+    /// Inputs of the system prompt as flags, files and active tools make them.
+    pub(crate) fn base_prompt_options(&self) -> PromptOptions {
+        PromptOptions::new(&self.prompt.read(), &self.tools.active(), &self.cwd())
+    }
+
+    /// Inputs of the system prompt that are in force: those that handlers edited for this run, with the tools that are
+    /// active now, else the plain ones.
+    pub(crate) fn prompt_options(&self) -> PromptOptions {
+        let run = self.state.lock().run_prompt.clone();
+        match run {
+            Some(mut options) => {
+                options.select(&self.tools.active());
+                options
+            }
+            None => self.base_prompt_options(),
+        }
+    }
+
+    /// The text that this run's requests are forced to use.
+    pub(crate) fn forced_prompt(&self) -> Option<String> {
+        let state = self.state.lock();
+        state.run_prompt.as_ref()?.force_system_prompt.clone()
+    }
+
     /// Sections and tools that the next request should have.
     pub(crate) fn wanted_prompt(&self) -> PromptState {
         let active = self.tools.active();
         PromptState {
-            sections: build_sections(&self.prompt.read(), &active, &self.cwd()),
+            sections: build_sections(&self.prompt_options()),
             tools: active
                 .iter()
                 .map(|tool| (tool.spec().name.clone(), tool.spec().declaration()))
@@ -275,9 +299,6 @@ impl Inner {
 
     /// The effective prompt as one text, computed once for each change of its inputs.
     pub(crate) fn system_prompt(&self) -> Arc<str> {
-        if let Some(forced) = &self.state.lock().forced_prompt {
-            return forced.as_str().into();
-        }
         let key = (
             self.prompt_version.load(Ordering::Relaxed),
             self.tools.version(),
@@ -288,7 +309,7 @@ impl Inner {
         {
             return text.clone();
         }
-        let text: Arc<str> = self.wanted_prompt().text().into();
+        let text: Arc<str> = self.prompt_options().text().into();
         *cache = Some((key.0, key.1, text.clone()));
         text
     }
@@ -348,7 +369,10 @@ pub(crate) struct BusyGuard {
 impl BusyGuard {
     /// `agent_settled` is about to be delivered.
     pub(crate) fn settling(&self) {
-        self.inner.state.lock().forced_prompt = None;
+        let edited = self.inner.state.lock().run_prompt.take().is_some();
+        if edited {
+            self.inner.touch_prompt();
+        }
         self.inner.activity.send_replace(Activity::Settling);
         self.inner.touch();
     }
@@ -364,9 +388,12 @@ impl BusyGuard {
         }
         let mut state = self.inner.state.lock();
         state.run = None;
-        state.forced_prompt = None;
+        let edited = state.run_prompt.take().is_some();
         state.auto_compaction = false;
         drop(state);
+        if edited {
+            self.inner.touch_prompt();
+        }
         self.inner.activity.send_replace(Activity::Idle);
         self.inner.touch();
     }

@@ -306,7 +306,12 @@ impl AgentSession {
         self.0.touch_prompt();
     }
 
-    /// The inputs of the system prompt.
+    /// `systemPromptOptions`: the inputs that are in force, as extensions see them.
+    pub fn prompt_options(&self) -> crate::prompt::PromptOptions {
+        self.0.prompt_options()
+    }
+
+    /// The inputs of the system prompt that come from flags and files.
     pub fn prompt_config(&self) -> PromptConfig {
         self.0.prompt.read().clone()
     }

@@ -15,6 +15,7 @@ use crate::clock::now_ms;
 use crate::hooks::{
     BeforeAgentStart, HookEvent, InputEvent, InputOutcome, InputSource, StreamingBehavior,
 };
+use crate::prompt::PromptOptions;
 use crate::prompt::expand::expand;
 use crate::queue::Lane;
 use crate::run::RunStart;
@@ -227,13 +228,14 @@ impl Inner {
     ) -> RunStart {
         let hooks = self.hooks();
         if hooks.subscribed(HookEvent::BeforeAgentStart) {
+            let options = self.base_prompt_options();
+            let selected = options.selected_tools.clone();
             let outcome = hooks
                 .before_agent_start(BeforeAgentStart {
                     prompt,
                     images,
                     message,
-                    system_prompt: self.system_prompt().to_string(),
-                    system_prompt_options: self.prompt_options(),
+                    system_prompt_options: options,
                 })
                 .await;
             messages.extend(outcome.messages.into_iter().map(|mut message| {
@@ -242,27 +244,21 @@ impl Inner {
                 }
                 Arc::new(Message::Custom(message))
             }));
-            self.state.lock().forced_prompt = outcome.system_prompt;
+            self.take_prompt_options(outcome.system_prompt_options, &selected);
         }
         RunStart { messages }
     }
 
-    /// Inputs of the system prompt as extensions of the pi profile see them.
-    fn prompt_options(&self) -> serde_json::Value {
-        let config = self.prompt.read();
-        let files: Vec<_> = config
-            .context_files
-            .iter()
-            .map(|file| serde_json::json!({"path": file.path.to_string_lossy(), "content": file.content}))
-            .collect();
-        serde_json::json!({
-            "cwd": self.cwd().to_string_lossy(),
-            "customPrompt": config.custom,
-            "appendSystemPrompt": config.append,
-            "contextFiles": files,
-            "selectedTools": self.tools.active_names(),
-            "promptGuidelines": config.guidelines,
-        })
+    /// Puts edited inputs of the prompt into force for this run. An edited list of tools becomes the active one; otherwise
+    /// what a handler activated with `setActiveTools` stays.
+    fn take_prompt_options(&self, edited: Option<PromptOptions>, selected: &[String]) {
+        if let Some(edited) = &edited
+            && edited.selected_tools != selected
+        {
+            self.tools.set_active(&edited.selected_tools);
+        }
+        self.state.lock().run_prompt = edited;
+        self.touch_prompt();
     }
 
     pub(crate) async fn enqueue_user(&self, lane: Lane, text: String, images: Vec<ImageBlock>) {

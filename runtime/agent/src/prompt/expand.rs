@@ -270,6 +270,7 @@ mod tests {
                 name: "s".into(),
                 description: String::new(),
                 location: location.clone(),
+                hidden: false,
             }],
             ..PromptConfig::default()
         };

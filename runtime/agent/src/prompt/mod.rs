@@ -1,11 +1,13 @@
 //! The system prompt: sections, their state in the session, and its text (spec/agent-loop.md §9).
 
 pub mod expand;
+mod options;
 mod sections;
 mod state;
 
 use std::path::PathBuf;
 
+pub use options::{PromptOptions, is_section_name};
 pub use sections::build_sections;
 pub use state::{PromptState, render};
 
@@ -30,7 +32,7 @@ pub struct PromptConfig {
 }
 
 /// A file with instructions for a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct ContextFile {
     pub path: PathBuf,
     pub content: String,
@@ -42,6 +44,8 @@ pub struct SkillSummary {
     pub name: String,
     pub description: String,
     pub location: PathBuf,
+    /// Only for people (`disable-model-invocation`): the model is not told about it.
+    pub hidden: bool,
 }
 
 /// A prompt template (spec/cli.md §4.2).

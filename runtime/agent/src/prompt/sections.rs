@@ -1,45 +1,38 @@
 //! Texts of the prompt sections. The wording is ours; names and order are shared with the peers.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::PromptConfig;
-use crate::tool::Tool;
+use super::{PromptOptions, is_section_name};
 
 const PREAMBLE: &str = "You are a careful software engineer who works inside a terminal session. You read and change the \
 files of the user's project, run commands, and report what you did. Act through the tools you are given, check your \
 own work, and ask when a decision is the user's to make.";
 const TOOLS_CLOSING: &str = "The project may add tools of its own beside these.";
 
-/// Every section with a text, in order.
-pub fn build_sections(
-    config: &PromptConfig,
-    tools: &[Arc<dyn Tool>],
-    cwd: &Path,
-) -> IndexMap<String, String> {
+/// Every section with a text, in order. A forced text has no sections.
+pub fn build_sections(options: &PromptOptions) -> IndexMap<String, String> {
     let mut sections = IndexMap::new();
     let mut add = |name: &str, text: String| {
         if !text.is_empty() {
             sections.insert(name.to_owned(), text);
         }
     };
-    match &config.custom {
+    match &options.custom_prompt {
         Some(custom) => add("preamble", custom.clone()),
         None => {
             add("preamble", PREAMBLE.to_owned());
-            add("tools", tools_section(tools));
-            add("rules", rules_section(config, tools));
-            add("docs", config.docs.clone().unwrap_or_default());
+            add("tools", tools_section(options));
+            add("rules", rules_section(options));
+            add("docs", options.docs.clone().unwrap_or_default());
         }
     }
-    add("addendum", config.append.clone().unwrap_or_default());
-    add("project_context", project_context(config));
-    add("skills", skills_section(config, tools));
-    add("cwd", cwd.to_string_lossy().replace('\\', "/"));
-    for (name, text) in &config.extra_sections {
+    add("addendum", options.append_system_prompt.clone());
+    add("project_context", project_context(options));
+    add("skills", skills_section(options));
+    add("cwd", options.cwd.replace('\\', "/"));
+    for (name, text) in &options.sections {
         if is_section_name(name) {
             add(name, text.clone());
         }
@@ -47,23 +40,20 @@ pub fn build_sections(
     sections
 }
 
-/// `^[a-z][a-z0-9_-]*$`, and not the preamble.
-fn is_section_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
-        && name != "preamble"
+/// Tools that the prompt talks about.
+fn declared(options: &PromptOptions) -> impl Iterator<Item = &str> {
+    options
+        .selected_tools
+        .iter()
+        .filter(|name| !options.hidden_tools.contains(name))
+        .map(String::as_str)
 }
 
-fn tools_section(tools: &[Arc<dyn Tool>]) -> String {
-    let lines: Vec<String> = tools
-        .iter()
-        .map(|tool| tool.spec())
-        .filter_map(|spec| {
-            spec.prompt_snippet
-                .as_ref()
-                .map(|snippet| format!("- {}: {}", spec.name, snippet.trim()))
+fn tools_section(options: &PromptOptions) -> String {
+    let lines: Vec<String> = declared(options)
+        .filter_map(|name| {
+            let snippet = options.tool_snippets.get(name)?.trim();
+            (!snippet.is_empty()).then(|| format!("- {name}: {snippet}"))
         })
         .collect();
     let list = if lines.is_empty() {
@@ -74,23 +64,17 @@ fn tools_section(tools: &[Arc<dyn Tool>]) -> String {
     format!("{list}\n\n{TOOLS_CLOSING}")
 }
 
-fn rules_section(config: &PromptConfig, tools: &[Arc<dyn Tool>]) -> String {
-    let has = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
+fn rules_section(options: &PromptOptions) -> String {
+    let has = |wanted: &str| declared(options).any(|name| name == wanted);
     let mut rules: Vec<String> = Vec::new();
     if has("bash") && !(has("grep") || has("find") || has("ls")) {
         rules.push("Look around in the project with bash: list, search and inspect files before you change them".into());
     } else if has("grep") || has("find") || has("ls") {
         rules.push("Look for files with grep, find and ls rather than through bash; they respect ignore files".into());
     }
-    for tool in tools {
-        rules.extend(
-            tool.spec()
-                .prompt_guidelines
-                .iter()
-                .map(|line| line.trim().to_owned()),
-        );
-    }
-    rules.extend(config.guidelines.iter().map(|line| line.trim().to_owned()));
+    let of_tools = declared(options).filter_map(|name| options.tool_guidelines.get(name));
+    let given = of_tools.flatten().chain(&options.prompt_guidelines);
+    rules.extend(given.map(|line| line.trim().to_owned()));
     rules.push("Keep answers short".into());
     rules.push("Name files by their paths when you talk about them".into());
     let mut seen = HashSet::new();
@@ -102,8 +86,8 @@ fn rules_section(config: &PromptConfig, tools: &[Arc<dyn Tool>]) -> String {
         .join("\n")
 }
 
-fn project_context(config: &PromptConfig) -> String {
-    config
+fn project_context(options: &PromptOptions) -> String {
+    options
         .context_files
         .iter()
         .map(|file| {
@@ -117,18 +101,24 @@ fn project_context(config: &PromptConfig) -> String {
         .join("\n\n")
 }
 
-fn skills_section(config: &PromptConfig, tools: &[Arc<dyn Tool>]) -> String {
-    let readable = tools
+fn skills_section(options: &PromptOptions) -> String {
+    let readable = options
+        .selected_tools
         .iter()
-        .any(|tool| matches!(tool.spec().name.as_str(), "read" | "bash"));
-    if config.skills.is_empty() || !readable {
+        .any(|name| matches!(name.as_str(), "read" | "bash"));
+    let told: Vec<_> = options
+        .skills
+        .iter()
+        .filter(|skill| !skill.hidden)
+        .collect();
+    if told.is_empty() || !readable {
         return String::new();
     }
     let mut text = String::from(
         "Each skill below is a file with instructions for one kind of task. Read the file at its location before you take \
 on such a task. Paths in it are relative to its directory.\n\n<available_skills>\n",
     );
-    for skill in &config.skills {
+    for skill in told {
         text.push_str(&format!(
             "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>\n",
             escape(&skill.name),

@@ -103,7 +103,7 @@ impl Inner {
         }
         let prompt = PromptState::replay(&messages);
         let mut system_prompt = prompt.text();
-        if let Some(forced) = self.state.lock().forced_prompt.clone() {
+        if let Some(forced) = self.forced_prompt() {
             messages.retain(|message| !message.is_system());
             let head = SystemMessage {
                 content: forced.clone(),

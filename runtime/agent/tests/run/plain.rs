@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use pier_agent::hooks::{BeforeAgentStartOutcome, Notification};
+use pier_agent::prompt::PromptOptions;
 use pier_protocol::message::{Content, CustomMessage, Message, StopReason};
 
 use crate::lab::{Lab, Setup, set};
@@ -143,7 +144,10 @@ async fn before_agent_start_adds_messages_and_forces_the_prompt_of_one_run() {
                 content: Content::Text("note".into()),
                 ..CustomMessage::default()
             }],
-            system_prompt: Some("be brief".into()),
+            system_prompt_options: Some(PromptOptions {
+                force_system_prompt: Some("be brief".into()),
+                ..event.system_prompt_options
+            }),
         }
     });
     lab.log.take();

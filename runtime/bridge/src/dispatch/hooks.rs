@@ -1,6 +1,6 @@
 //! [`ExtensionHooks`] over isolates: typed values in, one combined outcome out. The rules are in `combine`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -202,17 +202,16 @@ impl ExtensionHooks for BridgeHooks {
         } else {
             tagged_images(&start.images)
         };
-        let mut rule = combine::AgentStart::new(payload::object(json!({
+        let start_event = payload::object(json!({
             "prompt": start.prompt,
             "images": images,
             "messageType": if start.message.is_some() { "custom" } else { "user" },
             "message": start.message,
-            "systemPrompt": start.system_prompt,
-            "systemPromptOptions": start.system_prompt_options,
-        })));
+        }));
+        let mut rule = combine::AgentStart::new(start_event, start.system_prompt_options);
         self.run(&["before_agent_start"], &mut rule, self.abortable())
             .await;
-        let (messages, system_prompt) = rule.into_outcome();
+        let (messages, system_prompt_options) = rule.into_outcome();
         let now = payload::now_ms();
         let messages = messages
             .into_iter()
@@ -226,7 +225,7 @@ impl ExtensionHooks for BridgeHooks {
             .collect();
         BeforeAgentStartOutcome {
             messages,
-            system_prompt,
+            system_prompt_options,
         }
     }
 
@@ -531,17 +530,7 @@ impl ExtensionHooks for BridgeHooks {
         let mut rule = combine::Resources::new(event(json!({"cwd": cwd, "reason": word})));
         self.run(&["resources_discover"], &mut rule, Circumstances::default())
             .await;
-        let absolute = |found: Vec<(String, String, String)>| -> Vec<PathBuf> {
-            found
-                .into_iter()
-                .map(|(_, directory, path)| Path::new(&directory).join(path))
-                .collect()
-        };
-        DiscoveredResources {
-            skill_paths: absolute(rule.found.skills),
-            prompt_paths: absolute(rule.found.prompts),
-            theme_paths: absolute(rule.found.themes),
-        }
+        rule.found
     }
 
     async fn notify(&self, notification: Notification) {

@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pier_agent::hooks::{SessionStartReason, ShutdownReason};
+use pier_agent::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
+use pier_agent::prompt::PromptConfig;
 use pier_bridge::discovery::{Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer};
 use pier_bridge::trust::{DefaultTrust, TrustQuestion, TrustSource};
 use pier_bridge::{ExtensionHost, LoadOutcome};
+use pier_protocol::extension::ExtensionErrorReport;
 use pier_protocol::ui::ComponentHandle;
 use serde_json::Value;
 
 use super::options::ResourceChoice;
+use super::prompt_files::PromptFiles;
 use crate::extensions::{Extensions, SlashCommand};
 
 /// Where extensions are looked for.
@@ -119,8 +122,8 @@ pub(super) async fn load(
 /// The bridge's extensions as modes see them.
 pub(super) struct Loaded {
     pub(super) host: ExtensionHost,
-    /// Templates and skills.
-    pub(super) prompt_commands: Vec<SlashCommand>,
+    /// Instructions, templates and skills.
+    pub(super) files: Arc<PromptFiles>,
 }
 
 #[async_trait]
@@ -136,9 +139,7 @@ impl Extensions for Loaded {
                 source: "extension",
                 source_info: command.source,
             });
-        commands
-            .chain(self.prompt_commands.iter().cloned())
-            .collect()
+        commands.chain(self.files.commands()).collect()
     }
 
     async fn services(&self) -> Vec<Value> {
@@ -152,6 +153,15 @@ impl Extensions for Loaded {
         members: Value,
     ) -> Option<Value> {
         self.host.component(component, op, members).await
+    }
+
+    fn read_prompt(
+        &self,
+        discovered: &DiscoveredResources,
+    ) -> Option<(PromptConfig, Vec<ExtensionErrorReport>)> {
+        let reading = self.files.read(discovered);
+        super::warn_all(&reading.warnings);
+        Some((reading.prompt, reading.reports))
     }
 
     async fn reload(

@@ -8,16 +8,19 @@ mod context;
 mod extensions;
 mod model;
 mod options;
+mod prompt_files;
 mod providers;
 mod resources;
 mod sessions;
 mod startup_trace;
+mod themes;
 mod tools;
 
 use std::sync::Arc;
 
 use pier_agent::AgentSession;
 use pier_agent::agent_session::AgentConfig;
+use pier_agent::hooks::DiscoveredResources;
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
 use pier_agent::session::{SessionDirs, SessionOptions};
@@ -32,6 +35,8 @@ use serde_json::Value;
 use crate::diagnostics;
 use crate::extensions::Extensions;
 use crate::host::ModeHost;
+
+use prompt_files::PromptFiles;
 
 pub use pier_bridge::{DeclaredFlag, GivenFlag};
 pub use pier_protocol::extension::FlagType;
@@ -198,18 +203,9 @@ impl Boot {
             })?;
             host.set_runtime_key(&model.provider, key);
         }
-        let found = find_resources(&options, &settings, trusted);
-        warn_all(&found.warnings);
-        let mut prompt = context::prompt(&context::Sources {
-            cwd: &options.cwd,
-            agent_dir: &options.agent_dir,
-            trusted,
-            custom: options.system_prompt.as_deref(),
-            append: &options.append_system_prompt,
-            no_context_files: options.resources.no_context_files,
-        });
-        prompt.skills = found.skills;
-        prompt.templates = found.templates;
+        let files = Arc::new(PromptFiles::new(&options, Arc::clone(&settings), trusted));
+        let reading = files.read(&DiscoveredResources::default());
+        warn_all(&reading.warnings);
         let session = AgentSession::new(AgentConfig {
             session: opened.manager,
             settings,
@@ -217,7 +213,7 @@ impl Boot {
             tools: registry,
             hooks: host.hooks(),
             host: surroundings.host.clone(),
-            prompt,
+            prompt: reading.prompt,
             model: choice.model,
             thinking_level: choice.thinking_level,
             scoped_models: choice.scoped,
@@ -228,14 +224,9 @@ impl Boot {
             diagnostics::warning(&format!("The session was not named: {error}"));
         }
 
-        let prompt_commands: Vec<Value> = found
-            .commands
-            .iter()
-            .filter_map(|command| serde_json::to_value(command).ok())
-            .collect();
         let loaded: Arc<dyn Extensions> = Arc::new(extensions::Loaded {
             host: host.clone(),
-            prompt_commands: found.commands,
+            files: Arc::clone(&files),
         });
         surroundings.host.attach(Arc::clone(&loaded));
         let reporter = Arc::clone(&surroundings.host);
@@ -246,7 +237,7 @@ impl Boot {
         let ui = surroundings.ui.unwrap_or_else(|| Arc::new(HeadlessUi));
         let port = Arc::new(AgentPort::new(
             session.clone(),
-            Arc::new(move || prompt_commands.clone()),
+            Arc::new(move || json_commands(&files)),
         ));
         host.bind(
             port,
@@ -317,28 +308,11 @@ fn scripted(options: &StartOptions) -> Result<ScriptedProvider, StartError> {
     }
 }
 
-fn find_resources(
-    options: &StartOptions,
-    settings: &SettingsStore,
-    trusted: bool,
-) -> resources::Resources {
-    let raw = settings.get();
-    let listed = |key: &str| -> Vec<std::path::PathBuf> {
-        let list = raw.raw.get(key).and_then(Value::as_array);
-        let words = list.into_iter().flatten().filter_map(Value::as_str);
-        words
-            .filter(|word| !word.starts_with(['!', '-']))
-            .map(|word| crate::paths::expand(word.trim_start_matches('+'), &options.agent_dir))
-            .collect()
-    };
-    resources::find(&resources::Places {
-        cwd: &options.cwd,
-        agent_dir: &options.agent_dir,
-        trusted,
-        choice: &options.resources,
-        skill_settings: &listed("skills"),
-        prompt_settings: &listed("prompts"),
-    })
+/// Templates and skills as `SlashCommandInfo`.
+fn json_commands(files: &PromptFiles) -> Vec<Value> {
+    let commands = files.commands();
+    let values = commands.iter().map(serde_json::to_value);
+    values.filter_map(Result::ok).collect()
 }
 
 /// Takes the scripted provider away once another one can answer, unless it was asked for: it is there

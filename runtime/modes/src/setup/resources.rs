@@ -3,8 +3,10 @@
 //! A skill is a folder with a `SKILL.md`, a template is a Markdown file; both may begin with front
 //! matter. What cannot be read is a warning.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use pier_agent::hooks::DiscoveredPath;
 use pier_agent::prompt::{PromptTemplate, SkillSummary};
 use pier_protocol::extension::SourceInfo;
 
@@ -34,24 +36,38 @@ pub(super) struct Resources {
     pub(super) warnings: Vec<String>,
 }
 
-#[derive(Clone, Copy)]
+/// Who brought a file along.
+#[derive(Clone)]
 struct Origin {
-    source: &'static str,
+    source: Cow<'static, str>,
     scope: &'static str,
+    base_dir: Option<String>,
 }
 
-const CLI: Origin = Origin {
-    source: "cli",
-    scope: "temporary",
-};
-const USER: Origin = Origin {
-    source: "local",
-    scope: "user",
-};
-const PROJECT: Origin = Origin {
-    source: "local",
-    scope: "project",
-};
+impl Origin {
+    const fn new(source: &'static str, scope: &'static str) -> Self {
+        Self {
+            source: Cow::Borrowed(source),
+            scope,
+            base_dir: None,
+        }
+    }
+
+    /// An extension that answered `resources_discover`.
+    fn extension(named: &DiscoveredPath) -> Self {
+        let path = Path::new(&named.extension);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self {
+            source: format!("extension:{name}").into(),
+            scope: "temporary",
+            base_dir: Some(named.base_dir.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+const CLI: Origin = Origin::new("cli", "temporary");
+const USER: Origin = Origin::new("local", "user");
+const PROJECT: Origin = Origin::new("local", "project");
 
 /// Looks everywhere: command line, project, user.
 pub(super) fn find(places: &Places<'_>) -> Resources {
@@ -103,20 +119,33 @@ pub(super) fn find(places: &Places<'_>) -> Resources {
         );
     }
     for (root, origin) in prompt_roots {
-        found.templates_in(&root, origin);
+        found.templates_in(&root, &origin);
     }
     for (root, origin) in skill_roots {
-        found.skills_in(&root, origin, 0);
+        found.skills_in(&root, &origin, 0);
     }
-    // `get_commands` lists templates before skills, whatever order they were found in.
-    found
-        .commands
-        .sort_by_key(|command| command.source == "skill");
+    found.sort_commands();
     found
 }
 
 impl Resources {
-    fn skills_in(&mut self, path: &Path, origin: Origin, depth: usize) {
+    /// Adds the skills at a path that an extension named.
+    pub(super) fn add_skills(&mut self, path: &Path, named: &DiscoveredPath) {
+        self.skills_in(path, &Origin::extension(named), 0);
+    }
+
+    /// Adds the templates at a path that an extension named.
+    pub(super) fn add_templates(&mut self, path: &Path, named: &DiscoveredPath) {
+        self.templates_in(path, &Origin::extension(named));
+    }
+
+    /// `get_commands` lists templates before skills, whatever order they were found in.
+    pub(super) fn sort_commands(&mut self) {
+        self.commands
+            .sort_by_key(|command| command.source == "skill");
+    }
+
+    fn skills_in(&mut self, path: &Path, origin: &Origin, depth: usize) {
         if path.is_file() {
             self.skill(path, origin);
             return;
@@ -135,7 +164,7 @@ impl Resources {
         }
     }
 
-    fn skill(&mut self, file: &Path, origin: Origin) {
+    fn skill(&mut self, file: &Path, origin: &Origin) {
         let Some(content) = self.read(file) else {
             return;
         };
@@ -168,10 +197,13 @@ impl Resources {
             name,
             description,
             location: file.to_owned(),
+            hidden: matter
+                .value("disable-model-invocation")
+                .is_some_and(|word| word == "true"),
         });
     }
 
-    fn templates_in(&mut self, path: &Path, origin: Origin) {
+    fn templates_in(&mut self, path: &Path, origin: &Origin) {
         let files = if path.is_file() {
             vec![path.to_owned()]
         } else {
@@ -234,7 +266,7 @@ fn command(
     description: Option<String>,
     kind: &'static str,
     file: &Path,
-    origin: Origin,
+    origin: &Origin,
 ) -> SlashCommand {
     SlashCommand {
         name,
@@ -242,10 +274,10 @@ fn command(
         source: kind,
         source_info: SourceInfo {
             path: file.to_string_lossy().into_owned(),
-            source: origin.source.to_owned(),
+            source: origin.source.clone().into_owned(),
             scope: origin.scope.to_owned(),
             origin: "top-level".to_owned(),
-            base_dir: None,
+            base_dir: origin.base_dir.clone(),
         },
     }
 }

@@ -1,35 +1,58 @@
 //! Rules that collect: `before_agent_start` (messages accumulate, prompts chain) and `resources_discover`.
 
+use std::path::Path;
+
+use pier_agent::hooks::{DiscoveredPath, DiscoveredResources};
+use pier_agent::prompt::PromptOptions;
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
 use crate::wire::{DispatchAnswer, truthy};
 
-/// `before_agent_start` (`spec/extension-api.md` §5.6).
+/// `before_agent_start`: the event shows each handler the prompt as the handlers before it left it.
 pub(crate) struct AgentStart {
     event: Edited,
     /// Messages in handler order.
-    pub(crate) messages: Vec<Value>,
-    prompt_changed: bool,
+    messages: Vec<Value>,
+    options: PromptOptions,
+    edited: bool,
 }
 
 impl AgentStart {
-    /// `event` has `prompt`, `systemPrompt` and so on.
-    pub(crate) fn new(event: Map<String, Value>) -> Self {
+    /// `event` has `prompt` and so on; what belongs to the system prompt is added here.
+    pub(crate) fn new(mut event: Map<String, Value>, options: PromptOptions) -> Self {
+        event.insert("systemPrompt".into(), Value::String(options.text()));
+        event.insert("systemPromptOptions".into(), options.to_value());
         Self {
             event: Edited::new(event),
             messages: Vec::new(),
-            prompt_changed: false,
+            options,
+            edited: false,
         }
     }
 
-    /// Splits into the messages and the system prompt, when one was returned.
-    pub(crate) fn into_outcome(mut self) -> (Vec<Value>, Option<String>) {
-        let prompt = match self.event.take("systemPrompt") {
-            Some(Value::String(prompt)) if self.prompt_changed => Some(prompt),
-            _ => None,
-        };
-        (self.messages, prompt)
+    /// Splits into the messages and the inputs of the prompt, when handlers changed them.
+    pub(crate) fn into_outcome(self) -> (Vec<Value>, Option<PromptOptions>) {
+        let options = Some(self.options).filter(|_| self.edited);
+        (self.messages, options)
+    }
+
+    fn take_options(&mut self, options: PromptOptions) {
+        if options == self.options {
+            return;
+        }
+        self.edited = true;
+        self.options = options;
+        self.event
+            .set("systemPrompt", Value::String(self.options.text()));
+        self.event
+            .set("systemPromptOptions", self.options.to_value());
+    }
+
+    fn force(&mut self, text: String) {
+        let mut options = self.options.clone();
+        options.force_system_prompt = Some(text);
+        self.take_options(options);
     }
 }
 
@@ -45,13 +68,17 @@ impl Combiner for AgentStart {
     }
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        for (name, value) in answer.event.take().into_iter().flatten() {
-            self.event.set(&name, value);
+        let mut complaint = None;
+        let edits = answer.event.take().unwrap_or_default();
+        if let Some(edit) = edits.get("systemPromptOptions") {
+            match self.options.edited(edit) {
+                Ok(options) => self.take_options(options),
+                Err(problem) => complaint = Some(problem),
+            }
         }
         let Some(mut result) = object_result(&mut answer)? else {
-            return Ok(Flow::Continue);
+            return complaint.map_or(Ok(Flow::Continue), Err);
         };
-        let mut complaint = None;
         match result.remove("message") {
             None => {}
             Some(message @ Value::Object(_)) => self.messages.push(message),
@@ -65,15 +92,10 @@ impl Combiner for AgentStart {
         }
         match result.remove("systemPrompt") {
             None | Some(Value::Null) => {}
-            Some(prompt @ Value::String(_)) => {
-                self.event.set("systemPrompt", prompt);
-                self.prompt_changed = true;
-            }
+            Some(Value::String(prompt)) => self.force(prompt),
             Some(Value::Array(parts)) => {
                 let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-                self.event
-                    .set("systemPrompt", Value::String(parts.join("\n\n")));
-                self.prompt_changed = true;
+                self.force(parts.join("\n\n"));
             }
             Some(other) => {
                 complaint = Some(format!(
@@ -86,22 +108,11 @@ impl Combiner for AgentStart {
     }
 }
 
-/// Paths that `resources_discover` handlers returned, each with the extension that gave it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct DiscoveredPaths {
-    /// (extension path, directory of its entry, path as returned)
-    pub(crate) skills: Vec<(String, String, String)>,
-    /// As `skills`.
-    pub(crate) prompts: Vec<(String, String, String)>,
-    /// As `skills`.
-    pub(crate) themes: Vec<(String, String, String)>,
-}
-
 /// `resources_discover`.
 pub(crate) struct Resources {
     event: Map<String, Value>,
     /// What was collected.
-    pub(crate) found: DiscoveredPaths,
+    pub(crate) found: DiscoveredResources,
 }
 
 impl Resources {
@@ -109,7 +120,7 @@ impl Resources {
     pub(crate) fn new(event: Map<String, Value>) -> Self {
         Self {
             event,
-            found: DiscoveredPaths::default(),
+            found: DiscoveredResources::default(),
         }
     }
 }
@@ -137,15 +148,16 @@ impl Combiner for Resources {
         ] {
             match result.get(key) {
                 None | Some(Value::Null) => {}
-                Some(Value::Array(paths)) => {
-                    list.extend(paths.iter().filter_map(Value::as_str).map(|path| {
-                        (
-                            by.path.to_string(),
-                            by.directory.to_string(),
-                            path.to_string(),
-                        )
-                    }))
-                }
+                Some(Value::Array(paths)) => list.extend(
+                    paths
+                        .iter()
+                        .filter_map(Value::as_str)
+                        .map(|path| DiscoveredPath {
+                            extension: by.path.to_string(),
+                            base_dir: by.directory.into(),
+                            path: Path::new(by.directory).join(path),
+                        }),
+                ),
                 Some(other) => {
                     complaint = Some(format!(
                         "\"{key}\" is {}, expected an array of strings",

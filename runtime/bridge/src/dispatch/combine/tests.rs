@@ -1,5 +1,6 @@
 //! Each combination rule, on plain JSON.
 
+use pier_agent::prompt::PromptOptions;
 use serde_json::json;
 
 use super::*;
@@ -116,7 +117,21 @@ fn input_accepts_both_shapes_and_chains() {
 
 #[test]
 fn agent_start_accumulates_messages_and_chains_the_prompt() {
-    let mut rule = AgentStart::new(event(json!({"prompt": "p", "systemPrompt": "base"})));
+    let base = PromptOptions {
+        custom_prompt: Some("base".into()),
+        ..PromptOptions::default()
+    };
+    let mut rule = AgentStart::new(event(json!({"prompt": "p"})), base.clone());
+    assert_eq!(rule.event()["systemPrompt"], "base");
+    let mut options = rule.event()["systemPromptOptions"].clone();
+    options["sections"]["extra"] = json!("more");
+    rule.absorb(A, edited(json!({"systemPromptOptions": options})))
+        .unwrap();
+    assert_eq!(
+        rule.event()["systemPrompt"],
+        "base\n\n<extra>\nmore\n</extra>",
+        "an edit is rendered for the handlers that follow"
+    );
     rule.absorb(
         A,
         returned(json!({"message": {"n": 1}, "systemPrompt": "base+A"})),
@@ -128,14 +143,28 @@ fn agent_start_accumulates_messages_and_chains_the_prompt() {
         returned(json!({"message": {"n": 2}, "systemPrompt": ["x", "y"]})),
     )
     .unwrap();
-    assert_eq!(
-        rule.into_outcome(),
-        (
-            vec![json!({"n": 1}), json!({"n": 2})],
-            Some("x\n\ny".into())
+    let (messages, options) = rule.into_outcome();
+    assert_eq!(messages, [json!({"n": 1}), json!({"n": 2})]);
+    let options = options.unwrap();
+    assert_eq!(options.force_system_prompt.as_deref(), Some("x\n\ny"));
+    assert_eq!(options.sections["extra"], "more");
+    let mut rule = AgentStart::new(event(json!({})), base);
+    let same = rule.event()["systemPromptOptions"].clone();
+    rule.absorb(A, edited(json!({"systemPromptOptions": same})))
+        .unwrap();
+    assert_eq!(rule.into_outcome(), (vec![], None));
+}
+
+#[test]
+fn a_broken_edit_of_the_prompt_is_a_complaint_and_changes_nothing() {
+    let mut rule = AgentStart::new(event(json!({})), PromptOptions::default());
+    let problem = rule
+        .absorb(
+            A,
+            edited(json!({"systemPromptOptions": {"sections": {"A B": "x"}}})),
         )
-    );
-    let rule = AgentStart::new(event(json!({"systemPrompt": "base"})));
+        .unwrap_err();
+    assert_eq!(problem, "Invalid system prompt section name: A B");
     assert_eq!(rule.into_outcome(), (vec![], None));
 }
 
@@ -275,9 +304,10 @@ fn resources_remember_who_gave_them() {
         .unwrap_err();
     rule.absorb(B, returned(json!({"promptPaths": ["p"]})))
         .unwrap();
+    let skill = &rule.found.skills[0];
     assert_eq!(
-        rule.found.skills,
-        [("/a.ts".to_string(), "/".to_string(), "s".to_string())]
+        (skill.extension.as_str(), skill.path.to_str()),
+        ("/a.ts", Some("/s"))
     );
     assert_eq!(rule.found.prompts.len(), 1);
 }
