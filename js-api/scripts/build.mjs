@@ -44,7 +44,7 @@ import {
 } from "./lib/ai-group.mjs";
 import { mirror } from "./lib/files.mjs";
 import { exactAliases, FALLBACKS, hostPackages, OWN_MODULES, PASSED_THROUGH, prefixAliases } from "./lib/catalog.mjs";
-import { lazySegmenters, nodeBuiltins, replacements, staticNodeImports } from "./lib/plugins.mjs";
+import { lazyModelCatalogs, lazySegmenters, nodeBuiltins, replacements, staticNodeImports } from "./lib/plugins.mjs";
 import { inspect } from "./lib/purity.mjs";
 
 /** Names of the facades through which extensions reach snapshotted files; the engine makes them. Only the core imports by them. */
@@ -104,6 +104,7 @@ function options(entryPoints, plugins) {
 			replacements((name) => path.join(root, "node_modules", name)),
 			staticNodeImports(),
 			lazySegmenters(),
+			lazyModelCatalogs(),
 			nodeBuiltins(),
 		],
 	};

@@ -1,6 +1,7 @@
 // esbuild plugins that make third-party packages fit an isolate. Each says which package needs it and why.
 import { readFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
+import path from "node:path";
 
 const BUILTINS = new Set(builtinModules.filter((name) => !name.startsWith("_")));
 
@@ -140,6 +141,68 @@ function lazySegmenter(locale, options) {
 					);
 				}
 				return { contents: contents + helper, loader: "js" };
+			});
+		},
+	};
+}
+
+/**
+ * The catalogue is a megabyte of model descriptions in every isolate's heap, and hardly an extension looks into it. Here each provider's chat
+ * models are the body of a function that V8 compiles when somebody first looks; the other kinds are few and read while the library is evaluated.
+ * The library's root makes all its providers at once, which would look into every catalogue; it makes them at their first use instead.
+ */
+export function lazyModelCatalogs() {
+	const generated =
+		/import values from "(\.\/data\/[\w-]+\.json)"[\s\S]*export const (\w+)_MODELS = flattenChatModelCatalog\([\s\S]*export const \2_IMAGE_MODELS = flattenImageModelCatalog\([\s\S]*export const \2_CLASSIFIER_MODELS = flattenClassifierModelCatalog\(/;
+	const helper = `
+		export function lazyCatalog(make) {
+			const models = {};
+			let isMade = false;
+			const traps = {};
+			for (const trap of ["defineProperty", "deleteProperty", "get", "getOwnPropertyDescriptor", "has", "isExtensible", "ownKeys", "preventExtensions", "set"]) {
+				traps[trap] = (...args) => {
+					if (!isMade) {
+						isMade = true;
+						Object.assign(models, make());
+					}
+					return Reflect[trap](...args);
+				};
+			}
+			return new Proxy(models, traps);
+		}`;
+	return {
+		name: "lazy-model-catalogs",
+		setup(build) {
+			build.onResolve({ filter: /^pier:lazy-catalog$/ }, (args) => ({ path: args.path, namespace: "lazy-catalog" }));
+			build.onLoad({ filter: /.*/, namespace: "lazy-catalog" }, () => ({ contents: helper, loader: "js" }));
+			build.onLoad({ filter: /pi-ai[\\/]dist[\\/]providers[\\/][\w-]+\.models\.js$/ }, async (args) => {
+				const shape = generated.exec(await readFile(args.path, "utf8"));
+				if (shape === null) {
+					throw new Error(`${args.path} is no longer generated as scripts/lib/plugins.mjs expects; read it anew.`);
+				}
+				const [, data, name] = shape;
+				const groups = JSON.parse(await readFile(path.join(path.dirname(args.path), data), "utf8"));
+				const models = Object.values(groups).flatMap((group) => Object.values(group));
+				const ofType = (type) =>
+					JSON.stringify(Object.fromEntries(models.filter((model) => model.type === type).map((model) => [model.id, model])));
+				const contents = [
+					'import { lazyCatalog } from "pier:lazy-catalog";',
+					`export const ${name}_MODELS = lazyCatalog(() => (${ofType("chat")}));`,
+					`export const ${name}_IMAGE_MODELS = ${ofType("image")};`,
+					`export const ${name}_CLASSIFIER_MODELS = ${ofType("classifier")};`,
+				].join("\n");
+				return { contents, loader: "js" };
+			});
+			build.onLoad({ filter: /pi-ai[\\/]dist[\\/]compat\.js$/ }, async (args) => {
+				const source = await readFile(args.path, "utf8");
+				const declared = "const compatModels = builtinModels();";
+				if (source.split(declared).length !== 2) {
+					throw new Error(`${args.path} no longer makes its providers as scripts/lib/plugins.mjs expects; read it anew.`);
+				}
+				const contents = source
+					.replaceAll("compatModels.", "compatModels().")
+					.replace(declared, "let madeModels;\nconst compatModels = () => (madeModels ??= builtinModels());");
+				return { contents, loader: "js" };
 			});
 		},
 	};
