@@ -49,6 +49,8 @@ pub struct Run {
     pub env: BTreeMap<String, String>,
     /// Expected exit code.
     pub exit: i32,
+    /// Several exit codes that are right, in place of `exit`: two reasons to end at the same moment.
+    pub exit_any: Vec<i32>,
     /// Expected death by this signal instead of an exit.
     pub exit_signal: Option<i32>,
     /// Milliseconds after which the run counts as hung.
@@ -63,6 +65,12 @@ pub struct Run {
     pub stderr_has: Vec<String>,
     /// Patterns that no line of stderr fits.
     pub stderr_lacks: Vec<String>,
+    /// Most bytes that stdout may have.
+    pub stdout_max_bytes: Option<usize>,
+    /// A JSON Schema in the case folder that every record on stdout must satisfy.
+    pub stdout_schema: Option<String>,
+    /// In the session file every entry must come after its parent.
+    pub session_in_order: bool,
     /// Files with process ids that must be gone after the run.
     pub dead_pids: Vec<String>,
     /// Files that must be there after the run: name (with placeholders) -> pattern for the whole text.
@@ -76,6 +84,7 @@ impl Default for Run {
             stdin: String::new(),
             env: BTreeMap::new(),
             exit: 0,
+            exit_any: Vec::new(),
             exit_signal: None,
             limit_ms: DEFAULT_LIMIT_MS,
             exit_after_stdout_ms: None,
@@ -83,6 +92,9 @@ impl Default for Run {
             stdout_lacks: Vec::new(),
             stderr_has: Vec::new(),
             stderr_lacks: Vec::new(),
+            stdout_max_bytes: None,
+            stdout_schema: None,
+            session_in_order: false,
             dead_pids: Vec::new(),
             files: BTreeMap::new(),
         }

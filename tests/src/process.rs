@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// After the process ended its pipes must end too, unless something it left behind holds them.
@@ -36,6 +37,8 @@ pub struct Process {
     events: Receiver<Event>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
+    /// While true nothing is read from stdout.
+    held: Arc<(Mutex<bool>, Condvar)>,
     stdout_open: bool,
     stderr_open: bool,
     exit: Option<(Exit, Instant)>,
@@ -60,6 +63,11 @@ impl Process {
         let stdout = child.stdout.take().context("no stdout pipe")?;
         let stderr = child.stderr.take().context("no stderr pipe")?;
         let (sender, events) = mpsc::channel();
+        let held = Arc::new((Mutex::new(false), Condvar::new()));
+        let stdout = Holdable {
+            inner: stdout,
+            held: Arc::clone(&held),
+        };
         forward(stdout, sender.clone(), Event::Stdout, || Event::StdoutEnd);
         forward(stderr, sender.clone(), Event::Stderr, || Event::StderrEnd);
         std::thread::spawn(move || {
@@ -71,6 +79,7 @@ impl Process {
             events,
             stdout: Vec::new(),
             stderr: Vec::new(),
+            held,
             stdout_open: true,
             stderr_open: true,
             exit: None,
@@ -103,6 +112,51 @@ impl Process {
     /// When it is gone.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         rustix::process::kill_process(self.pid, signal).context("cannot signal the process")
+    }
+
+    /// Stops or goes on reading its stdout. What is being read at this moment is still taken.
+    pub fn hold_output(&self, hold: bool) {
+        let (flag, changed) = &*self.held;
+        *flag.lock().unwrap_or_else(PoisonError::into_inner) = hold;
+        changed.notify_all();
+    }
+
+    /// Waits until the process handles a signal itself.
+    ///
+    /// # Errors
+    /// When the process is gone or takes too long.
+    pub fn wait_until_caught(&self, signal: Signal) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let mask = u64::from_str_radix(&self.status("SigCgt:")?, 16)?;
+            if mask >> (signal.as_raw() - 1) & 1 == 1 {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("the process never handled the signal");
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// Memory in use (resident), in MiB.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn memory_mb(&self) -> Result<u64> {
+        let kib: u64 = self.status("VmRSS:")?.parse()?;
+        Ok(kib / 1024)
+    }
+
+    /// First word of a line in the system's report about the process.
+    fn status(&self, name: &str) -> Result<String> {
+        let path = format!("/proc/{}/status", self.pid.as_raw_nonzero());
+        let status =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split_whitespace().next())
+            .map(str::to_owned)
+            .with_context(|| format!("{path} has no {name}"))
     }
 
     /// Takes in the next piece of output or the end; `false` when the deadline passed first or nothing
@@ -194,8 +248,28 @@ impl Process {
     }
 }
 
+/// A stream that is not read while the flag is set.
+struct Holdable<R> {
+    inner: R,
+    held: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl<R: Read> Read for Holdable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let (flag, changed) = &*self.held;
+        let held = flag.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(
+            changed
+                .wait_while(held, |held| *held)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        self.inner.read(buffer)
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
+        self.hold_output(false);
         // The group outlives its leader as long as any member does; if it is gone, that is fine.
         let _ = kill_process_group(self.pid, Signal::KILL);
     }

@@ -75,8 +75,12 @@ fn outcome(exit: Exit, process: &Process, sandbox: &Sandbox) -> Outcome {
 }
 
 fn check(case: &Case, index: usize, run: &Run, sandbox: &Sandbox, outcome: &Outcome) -> Result<()> {
-    let wanted = run.exit_signal.map_or(Exit::Code(run.exit), Exit::Signal);
-    if outcome.exit != wanted {
+    let wanted = match run.exit_signal {
+        Some(signal) => vec![Exit::Signal(signal)],
+        None if run.exit_any.is_empty() => vec![Exit::Code(run.exit)],
+        None => run.exit_any.iter().copied().map(Exit::Code).collect(),
+    };
+    if !wanted.contains(&outcome.exit) {
         bail!("expected exit {wanted:?}");
     }
     if let Some(path) = case.run_file(index, "expected", ".stdout") {
@@ -104,6 +108,20 @@ fn check(case: &Case, index: usize, run: &Run, sandbox: &Sandbox, outcome: &Outc
         let session = session_file(&sandbox.agent().join("sessions"))?;
         let text = fs::read_to_string(&session)?;
         records("the session file", &path, &sandbox.normalise(&text))?;
+    }
+    if let Some(limit) = run.stdout_max_bytes
+        && outcome.stdout.len() > limit
+    {
+        bail!(
+            "stdout has {} bytes, expected {limit} at most",
+            outcome.stdout.len()
+        );
+    }
+    if let Some(name) = &run.stdout_schema {
+        schema(&case.directory.join(name), &outcome.stdout)?;
+    }
+    if run.session_in_order {
+        in_order(&session_file(&sandbox.agent().join("sessions"))?)?;
     }
     if let Some(limit) = run.exit_after_stdout_ms {
         let took = outcome
@@ -177,6 +195,52 @@ fn json_lines(text: &str) -> Result<Vec<Value>> {
         .filter(|line| !line.trim().is_empty())
         .map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}")))
         .collect()
+}
+
+/// Every record must satisfy the schema.
+fn schema(path: &Path, stdout: &str) -> Result<()> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let schema: Value =
+        serde_json::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+    let validator = jsonschema::validator_for(&schema)
+        .map_err(|error| anyhow::anyhow!("{} is no schema: {error}", path.display()))?;
+    let found = json_lines(stdout).context("in stdout")?;
+    if found.is_empty() {
+        bail!("stdout has no record that the schema could be held against");
+    }
+    for record in found {
+        if let Err(error) = validator.validate(&record) {
+            bail!(
+                "a record does not satisfy the schema: {error} (at {})\n{record}",
+                error.instance_path()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Every entry's parent stands before it.
+fn in_order(session: &Path) -> Result<()> {
+    let entries = json_lines(&fs::read_to_string(session)?)?;
+    let mut seen = std::collections::HashSet::new();
+    for entry in &entries {
+        if let Some(parent) = entry.get("parentId").and_then(Value::as_str)
+            && !seen.contains(parent)
+        {
+            bail!(
+                "{} has an entry before its parent: {entry}",
+                session.display()
+            );
+        }
+        if let Some(id) = entry.get("id").and_then(Value::as_str) {
+            seen.insert(id.to_owned());
+        }
+    }
+    if seen.len() < 2 {
+        bail!("{} has too few entries for an order", session.display());
+    }
+    Ok(())
 }
 
 fn session_file(directory: &Path) -> Result<PathBuf> {

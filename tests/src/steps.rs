@@ -3,6 +3,10 @@
 //! * `{"send": RECORD}` and `{"raw": TEXT}` write to stdin; `{"close": true}` ends it; `{"signal": "TERM"}` sends a signal.
 //! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
 //! * `{"all": [PATTERN, ...]}` waits until each has been met, in any order.
+//!   With `"as_soon_as_caught": true` the signal waits until the process no longer dies of it.
+//! * `{"await_file": NAME}` waits until the file is in the working directory.
+//! * `{"hold": true}` stops reading the process's output, `{"hold": false}` goes on.
+//! * `{"memory_mb": N}` demands that the process has at most N MiB of memory in use (resident), at this moment.
 //! * `"within_ms"` beside any of them bounds the wait (20 s otherwise).
 //! * `{"never": PATTERN}` fails when a record between the previous step and the next `expect` that is met fits.
 //! * `{"note": TEXT}` explains.
@@ -30,6 +34,10 @@ struct Step {
     expect: Option<Value>,
     next: Option<Value>,
     all: Vec<Value>,
+    as_soon_as_caught: bool,
+    await_file: Option<String>,
+    hold: Option<bool>,
+    memory_mb: Option<u64>,
     within_ms: Option<u64>,
     never: Option<Value>,
     #[allow(dead_code, reason = "written for the reader of the file")]
@@ -81,6 +89,15 @@ fn one(
     if step.close {
         client.close();
     }
+    if let Some(hold) = step.hold {
+        client.process().hold_output(hold);
+    }
+    if let Some(limit) = step.memory_mb {
+        let used = client.process().memory_mb()?;
+        if used > limit {
+            bail!("the process uses {used} MiB, expected {limit} at most");
+        }
+    }
     if let Some(name) = step.signal {
         let signal = match name.as_str() {
             "TERM" => Signal::TERM,
@@ -88,10 +105,25 @@ fn one(
             "INT" => Signal::INT,
             other => bail!("unknown signal `{other}`; known: TERM, HUP, INT"),
         };
+        if step.as_soon_as_caught {
+            client.process().wait_until_caught(signal)?;
+        }
         client.process().signal(signal)?;
     }
     let deadline =
         Instant::now() + Duration::from_millis(step.within_ms.unwrap_or(DEFAULT_WAIT_MS));
+    if let Some(name) = step.await_file {
+        let path = sandbox.work().join(&name);
+        while !path.exists() {
+            if Instant::now() > deadline {
+                bail!(
+                    "the file {name} did not appear in time\n{}",
+                    client.report()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
     if let Some(pattern) = step.next {
         let pattern = fill(&pattern, saved);
         let record = wait(client, sandbox, deadline)?;

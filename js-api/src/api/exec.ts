@@ -6,6 +6,7 @@ import { describeType } from "./json.ts";
 import type { ExecOutcome } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 export interface ExecOptions {
 	signal?: AbortSignal;
@@ -62,10 +63,10 @@ export async function runExec(
 	});
 	if (signal === undefined || signal === null) return pending;
 	const cancel = () => hostCall("exec.cancel", { execId });
-	signal.addEventListener("abort", cancel, { once: true });
+	const stopWaiting = whenAborted(signal, cancel);
 	try {
 		return await pending;
 	} finally {
-		signal.removeEventListener("abort", cancel);
+		stopWaiting();
 	}
 }

@@ -9,6 +9,7 @@ import { PartialMessageBuilder } from "./partial-message.ts";
 import type { ModelInfo, ProviderInfo } from "./protocol.ts";
 import { currentRuntime } from "./runtime.ts";
 import type { EventStreamLike } from "./types.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 interface ModelReference {
 	provider: string;
@@ -145,6 +146,7 @@ export class ModelRegistry {
 				completionId,
 				...(signal?.reason === undefined ? {} : { reason: messageOf(signal.reason) }),
 			});
+		let stopWaiting = () => {};
 		const run = async () => {
 			try {
 				if (signal?.aborted) throw signal.reason ?? new Error("Request was aborted");
@@ -156,7 +158,7 @@ export class ModelRegistry {
 					onEvent,
 					...(callId === undefined ? {} : { callId }),
 				});
-				signal?.addEventListener("abort", cancel, { once: true });
+				if (signal) stopWaiting = whenAborted(signal, cancel);
 				const message = await pending;
 				if (finished) return;
 				const { stopReason } = message;
@@ -167,7 +169,7 @@ export class ModelRegistry {
 				const reason = signal?.aborted ? "aborted" : "error";
 				if (!finished) stream.push({ type: "error", reason, error: builder.failed(reason, messageOf(error)) });
 			} finally {
-				signal?.removeEventListener("abort", cancel);
+				stopWaiting();
 				runtime.callbacks.release([onEvent]);
 			}
 		};

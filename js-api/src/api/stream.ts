@@ -9,6 +9,7 @@ import { PartialMessageBuilder } from "./partial-message.ts";
 import type { Profile, StreamHook } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";
 import { StreamEvents } from "./stream-events.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 export interface StreamHeader {
 	ext: number;
@@ -105,20 +106,20 @@ function delay(ms: number): { passed: Promise<"late">; cancel: () => void } {
 /** Resolves some time after the signal fired, so that a stream which ignores it does not hold the run for ever. */
 function abortDeadline(signal: AbortSignal): { passed: Promise<"late">; cancel: () => void } {
 	let grace: ReturnType<typeof delay> | undefined;
-	let onAbort = () => {};
+	let stopWaiting = () => {};
 	const passed = new Promise<"late">((resolve) => {
-		onAbort = () => {
+		const onAbort = () => {
 			grace = delay(ABORT_GRACE);
 			void grace.passed.then(resolve);
 		};
 		if (signal.aborted) onAbort();
-		else signal.addEventListener("abort", onAbort, { once: true });
+		else stopWaiting = whenAborted(signal, onAbort);
 	});
 	return {
 		passed,
 		cancel: () => {
 			grace?.cancel();
-			signal.removeEventListener("abort", onAbort);
+			stopWaiting();
 		},
 	};
 }

@@ -1,5 +1,5 @@
 // `Theme` (sdk-exports §2.3): turns tokens into ANSI sequences. Works the moment it is imported, in every mode, because extensions style
-// text before any UI exists (B36). An unknown token gives plain text: it may belong to another member of the family.
+// text before any UI exists. An unknown token gives plain text: it may belong to another member of the family.
 
 import { PALETTES, type Palette } from "./theme-palette.ts";
 import { LANGUAGE_ICONS, SPINNERS, SYMBOLS, symbolFor, type SymbolPreset } from "./theme-symbols.ts";

@@ -7,6 +7,7 @@ import type { ToolInfo } from "./protocol.ts";
 import type { NestedToolOutcome } from "./protocol-methods.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 export interface NestedCallOptions {
 	signal?: AbortSignal;
@@ -35,6 +36,7 @@ export function createToolContext(runtime: Runtime, record: ExtensionRecord, cal
 				nestedId,
 				...(signal?.reason === undefined ? {} : { reason: messageOf(signal.reason) }),
 			});
+		let stopWaiting = () => {};
 		try {
 			env.guard();
 			if (typeof name !== "string") throw new TypeError("executeTool: name must be a string");
@@ -46,12 +48,12 @@ export function createToolContext(runtime: Runtime, record: ExtensionRecord, cal
 				args: args ?? {},
 				...(handle === undefined ? {} : { onUpdate: handle }),
 			});
-			signal?.addEventListener("abort", cancel, { once: true });
+			if (signal) stopWaiting = whenAborted(signal, cancel);
 			return await pending;
 		} catch (error) {
 			return failed(String(name), args, error);
 		} finally {
-			signal?.removeEventListener("abort", cancel);
+			stopWaiting();
 			runtime.callbacks.release([handle]);
 		}
 	}

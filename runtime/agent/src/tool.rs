@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
-use pier_protocol::message::ToolCallBlock;
+use pier_protocol::message::{Block, ToolCallBlock};
 pub use pier_protocol::tool::{ExecutionMode, ToolDeclaration, ToolOutput, ToolSpec};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -122,6 +122,8 @@ pub struct NestedOutcome {
 /// Most updates of one call that may wait for delivery; further ones replace the newest, because each update is a
 /// whole snapshot of the progress.
 const MAX_PENDING_UPDATES: usize = 1024;
+/// The same in bytes of content: a client that does not read must not cost memory without a limit.
+const MAX_PENDING_BYTES: usize = 4 * 1024 * 1024;
 
 /// Sink for `onUpdate`. Sending never waits; after [`ToolUpdates::close`] it does nothing.
 #[derive(Clone, Default)]
@@ -136,7 +138,22 @@ struct UpdateQueue {
 #[derive(Default)]
 struct UpdateState {
     pending: VecDeque<ToolOutput>,
+    /// Content bytes of what is pending.
+    bytes: usize,
     closed: bool,
+}
+
+/// How much a partial result weighs: its text and images.
+fn content_bytes(partial: &ToolOutput) -> usize {
+    partial
+        .content
+        .iter()
+        .map(|block| match block {
+            Block::Text(text) => text.text.len(),
+            Block::Image(image) => image.data.len(),
+            _ => 0,
+        })
+        .sum()
 }
 
 impl ToolUpdates {
@@ -150,9 +167,13 @@ impl ToolUpdates {
         if state.closed {
             return;
         }
-        if state.pending.len() >= MAX_PENDING_UPDATES {
-            state.pending.pop_back();
+        let size = content_bytes(&partial);
+        let full =
+            state.pending.len() >= MAX_PENDING_UPDATES || state.bytes + size > MAX_PENDING_BYTES;
+        if full && let Some(replaced) = state.pending.pop_back() {
+            state.bytes -= content_bytes(&replaced);
         }
+        state.bytes += size;
         state.pending.push_back(partial);
         drop(state);
         self.0.changed.notify_one();
@@ -171,6 +192,7 @@ impl ToolUpdates {
             {
                 let mut state = self.0.state.lock();
                 if let Some(partial) = state.pending.pop_front() {
+                    state.bytes -= content_bytes(&partial);
                     return Some(partial);
                 }
                 if state.closed {

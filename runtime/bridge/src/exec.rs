@@ -1,7 +1,7 @@
 //! `pi.exec`: child processes of extensions, each in a process group of its own (`spec/extension-api.md` §2.3).
 //!
 //! Output is bounded, the end is SIGTERM and after five seconds SIGKILL to the whole group, and whatever is left is
-//! killed at shutdown (fault B07).
+//! killed at shutdown.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

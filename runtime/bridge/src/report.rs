@@ -54,6 +54,7 @@ impl Reporter {
         let mut report = ExtensionErrorReport::new(extension_path, event, describe(event, error));
         report.stack = error.stack().map(str::to_string);
         report.location = error.place().cloned();
+        report.follows = error.is_end_of_isolate();
         self.send(report);
     }
 
@@ -115,7 +116,9 @@ impl Reporter {
                     format!("{} ({suppressed} more since the last report)", report.error);
             }
         }
-        tracing::warn!(extension = %report.extension_path, event = %report.event, "{}", report.error);
+        if !report.follows {
+            tracing::warn!(extension = %report.extension_path, event = %report.event, "{}", report.error);
+        }
         let sink = self.sink.read().clone();
         match sink {
             Some(sink) => sink(report),

@@ -8,13 +8,14 @@ mod environment;
 mod flags;
 mod help;
 mod mode;
+mod offline;
 mod start;
 mod version;
 
 use std::process::ExitCode;
 
 use mode::{ModeChoice, Streams};
-use pier_modes::{Isolates, diagnostics};
+use pier_modes::{EarlySignals, Isolates, diagnostics};
 
 /// Isolates that are built while settings are read. One, because most runs need one or none at
 /// once and a second would compete for the processor.
@@ -45,12 +46,17 @@ fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Re
         pier_modes::print_plain(&version::line(program))?;
         return Ok(0);
     }
+    if args.offline {
+        offline::tell_everybody(program);
+    }
     let environment = environment::Environment::read(program).map_err(anyhow::Error::msg)?;
     if let Some(export) = &args.export {
         let page = start::export(export, &environment)?;
         pier_modes::print_plain(&format!("{}\n", page.display()))?;
         return Ok(0);
     }
+    // From here on a signal means an orderly end, however early it comes.
+    let signals = EarlySignals::take_over()?;
     let mode = mode::choose(&args, Streams::detect());
     anyhow::ensure!(
         mode != ModeChoice::Interactive || args.model.list.is_some(),
@@ -62,7 +68,7 @@ fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Re
     );
     start::log_to_stderr(args.verbose);
     let (runtime, isolates) = Isolates::start(environment.cache_dir.clone(), WARM_ISOLATES)?;
-    let code = runtime.block_on(start::run(args, environment, mode, isolates));
+    let code = runtime.block_on(start::run(args, environment, mode, isolates, signals));
     // Blocked readers of standard input never end; nobody waits for them.
     runtime.shutdown_background();
     code

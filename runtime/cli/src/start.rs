@@ -8,7 +8,7 @@ use pier_modes::setup::{
     Boot, ExtensionFlags, FlagOutcome, GivenFlag, ModelChoice, ResourceChoice, SessionChoice,
     StartOptions, ToolChoice,
 };
-use pier_modes::{Dialect, Isolates, OutputQueue, ProtocolStdout};
+use pier_modes::{Dialect, EarlySignals, Isolates, OutputQueue, ProtocolStdout};
 
 use crate::args::{Args, ExportArgs, ExtensionFlagType, RegisteredFlag};
 use crate::environment::Environment;
@@ -23,15 +23,20 @@ pub(crate) async fn run(
     environment: Environment,
     mode: ModeChoice,
     isolates: Isolates,
+    signals: EarlySignals,
 ) -> anyhow::Result<i32> {
     if let Some(search) = args.model.list.clone() {
         let flags = extension_flags(args.clone());
         let boot = Boot::new(options(args, environment), flags, Arc::new(isolates));
-        let Some(table) = pier_modes::listing::models(boot, search.as_deref()).await else {
-            return Ok(1);
+        let table = match pier_modes::listing::models(boot, search.as_deref(), signals).await? {
+            Ok(table) => table,
+            Err(code) => return Ok(code),
         };
         pier_modes::print_plain(&table)?;
         return Ok(0);
+    }
+    for sentence in args.without_effect() {
+        pier_modes::diagnostics::warning(&sentence);
     }
     let dialect = dialect(&args, &environment)?;
     let stdout = ProtocolStdout::take_over().context("standard output cannot be used")?;
@@ -41,7 +46,7 @@ pub(crate) async fn run(
     let flags = extension_flags(args.clone());
     let boot = Boot::new(options(args, environment), flags, Arc::new(isolates));
     let code = match mode {
-        ModeChoice::Rpc => pier_modes::rpc::run(boot, output, dialect).await?,
+        ModeChoice::Rpc => pier_modes::rpc::run(boot, output, dialect, signals).await?,
         ModeChoice::Json => {
             pier_modes::print::run(
                 boot,
@@ -52,6 +57,7 @@ pub(crate) async fn run(
                     read_stdin,
                     dialect,
                 },
+                signals,
             )
             .await?
         }
@@ -65,6 +71,7 @@ pub(crate) async fn run(
                     read_stdin,
                     dialect,
                 },
+                signals,
             )
             .await?
         }

@@ -61,6 +61,16 @@ impl JsFault {
         if value.is_native_error() || value.is_object() {
             return Self::from_js_error(&JsError::from_v8_exception(scope, value));
         }
+        // A symbol refuses to become a string, with an exception of its own.
+        if let Ok(symbol) = v8::Local::<v8::Symbol>::try_from(value) {
+            let description = symbol.description(scope);
+            let text = if description.is_undefined() {
+                String::new()
+            } else {
+                description.to_rust_string_lossy(scope)
+            };
+            return Self::new("", format!("Symbol({text})"));
+        }
         Self::new("", value.to_rust_string_lossy(scope))
     }
 

@@ -40,6 +40,9 @@ pub fn warning(message: &str) {
 
 /// `Extension error (command:name): message (file:line:column)`
 pub(crate) fn extension_error(report: &pier_protocol::extension::ExtensionErrorReport) {
+    if report.follows {
+        return;
+    }
     let what = match report.extension_path.as_str() {
         path if path.starts_with("command:") => path.to_owned(),
         path => format!("{path}, {}", report.event),

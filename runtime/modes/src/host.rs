@@ -16,15 +16,16 @@ use crate::extensions::Extensions;
 pub(crate) struct ModeHost {
     shutdown: watch::Sender<bool>,
     report: Box<dyn Fn(ExtensionErrorReport) + Send + Sync>,
-    /// Runs when the session is about to be replaced or reloaded.
-    leave_session: Box<dyn Fn() + Send + Sync>,
+    /// Runs when the session is about to be replaced or reloaded; what it gives lives until the
+    /// extensions are loaded anew.
+    leave_session: Box<dyn Fn() -> Box<dyn Send> + Send + Sync>,
     extensions: OnceLock<Arc<dyn Extensions>>,
 }
 
 impl ModeHost {
     pub(crate) fn new(
         report: impl Fn(ExtensionErrorReport) + Send + Sync + 'static,
-        leave_session: impl Fn() + Send + Sync + 'static,
+        leave_session: impl Fn() -> Box<dyn Send> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             shutdown: watch::Sender::new(false),
@@ -75,7 +76,7 @@ impl HostActions for ModeHost {
         ended: ShutdownReason,
         starting: SessionStartReason,
     ) -> Result<(), String> {
-        (self.leave_session)();
+        let _left = (self.leave_session)();
         match self.extensions.get() {
             Some(extensions) => extensions.reload(ended, starting).await,
             None => Ok(()),

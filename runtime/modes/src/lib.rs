@@ -21,3 +21,4 @@ mod signals;
 pub use dialect::{DIALECT_VARIABLE, Dialect};
 pub use isolates::{Isolates, kill_children};
 pub use output::{OutputClosed, OutputQueue, ProtocolStdout, print_plain};
+pub use signals::EarlySignals;

@@ -10,14 +10,33 @@ use pier_protocol::model::Model;
 use crate::diagnostics;
 use crate::host::ModeHost;
 use crate::setup::{Boot, Surroundings};
+use crate::signals::EarlySignals;
 
 /// Time for extensions to end; nothing was started in them.
 const CLEANUP_LIMIT: Duration = Duration::from_millis(1500);
 
-/// Loads extensions, because they bring providers, and gives the table. `None` when the start
-/// failed; the reason was said on standard error.
-pub async fn models(boot: Boot, search: Option<&str>) -> Option<String> {
-    let host = ModeHost::new(|report| diagnostics::extension_error(&report), || {});
+/// Loads extensions, because they bring providers, and gives the table, or else the exit code: a
+/// signal came, or the start failed and the reason was said on standard error.
+///
+/// # Errors
+/// When the process cannot be set up: signals.
+pub async fn models(
+    boot: Boot,
+    search: Option<&str>,
+    signals: EarlySignals,
+) -> std::io::Result<Result<String, i32>> {
+    let mut signals = signals.listen()?;
+    Ok(tokio::select! {
+        table = load(boot, search) => table.ok_or(1),
+        signal = signals.next() => Err(signal.exit_code()),
+    })
+}
+
+async fn load(boot: Boot, search: Option<&str>) -> Option<String> {
+    let host = ModeHost::new(
+        |report| diagnostics::extension_error(&report),
+        || Box::new(()),
+    );
     let started = match boot
         .start(Surroundings {
             mode: Mode::Print,

@@ -55,6 +55,10 @@ pub struct ExtensionErrorReport {
     pub stack: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<SourceLocation>,
+    /// It only follows from something that has a report of its own: worth telling to whoever waits for it, and to nobody
+    /// else. Never on the wire.
+    #[serde(skip)]
+    pub follows: bool,
 }
 
 impl ExtensionErrorReport {
@@ -69,6 +73,7 @@ impl ExtensionErrorReport {
             error: error.into(),
             stack: None,
             location: None,
+            follows: false,
         }
     }
 }

@@ -9,6 +9,7 @@ mod checks;
 mod clients;
 mod demo;
 mod fsx;
+mod fuzz;
 mod js;
 mod paths;
 mod proc;
@@ -33,6 +34,7 @@ Commands:
   demo              set up, build, run one prompt with a shipped extension and show what happened
   test [ARGS]       set up, build, run all tests; ARGS go to `cargo nextest run`
   clients           install the clients of other projects that the tests run (`test` does it too)
+  fuzz TARGET       feed mutated input to the code that reads a client (record, ui-answer)
   bench startup     time from spawn to loaded extensions, beside `node -e 0`
   dist              the optimised binary
   v8-from-source    build the V8 archive from the sources in its crate (Linux x86-64; hours)
@@ -42,6 +44,7 @@ Options:
   setup --no-install      only say which system packages are missing, install none
   bench startup --bin F   measure the binary F
   bench startup --runs N  measure N times (default 10)
+  fuzz T --seconds N      for how long (default 60)
   -h, --help              this text
 ";
 
@@ -89,6 +92,7 @@ fn run() -> Result<()> {
             no_more(&mut args)?;
             clients::ensure(&workspace)
         }
+        "fuzz" => fuzz::run(&workspace, &mut args),
         "bench" => bench::run(&workspace, &mut args),
         "dist" => {
             no_more(&mut args)?;

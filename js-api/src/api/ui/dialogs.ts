@@ -4,6 +4,7 @@
 import { hostCall, hostCallAsync } from "../../host.ts";
 import { isRecord } from "../json.ts";
 import type { DialogAnswer } from "../protocol.ts";
+import { whenAborted } from "../when-aborted.ts";
 import type { UiEnv } from "./env.ts";
 
 export interface DialogOptions {
@@ -46,12 +47,11 @@ async function ask(
 	const timeout = timeoutOf(env, options);
 	const waits: Promise<Outcome>[] = [];
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	let onAbort: (() => void) | undefined;
+	let stopWaiting = () => {};
 	if (signal !== undefined && signal !== null) {
 		waits.push(
 			new Promise((resolve) => {
-				onAbort = () => resolve({ kind: "signal" });
-				signal.addEventListener("abort", onAbort, { once: true });
+				stopWaiting = whenAborted(signal, () => resolve({ kind: "signal" }));
 			}),
 		);
 	}
@@ -85,7 +85,7 @@ async function ask(
 		return { cancelled: true };
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
-		if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
+		stopWaiting();
 	}
 }
 

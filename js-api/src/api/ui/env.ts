@@ -52,7 +52,7 @@ export class UiEnv {
 		return hostCall("uiState", name === undefined ? { what } : { what, name });
 	}
 
-	/** Tells the frontend, once per extension and feature, that something cannot be shown (B11). */
+	/** Tells the frontend, once per extension and feature, that something cannot be shown. */
 	unsupported(feature: string): void {
 		if (this.flavor !== "rpc" && this.flavor !== "tui") return;
 		if (this.record.reportedFeatures.has(feature)) return;

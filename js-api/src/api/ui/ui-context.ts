@@ -1,5 +1,5 @@
 // `ctx.ui` (§8): one object for all frontends. Methods that a frontend lacks return the default of §8.2 and never throw; the one exception
-// is `custom`, which rejects with a typed error where the frontend has people but no components (B10), unless the host asks for `undefined`.
+// is `custom`, which rejects with a typed error where the frontend has people but no components, unless the host asks for `undefined`.
 
 import { UnsupportedUiError } from "../errors.ts";
 import { isRecord } from "../json.ts";

@@ -29,6 +29,7 @@ pub(crate) enum Trigger {
     Custom {
         message: CustomMessage,
         pipeline: bool,
+        sender: Option<String>,
     },
     User {
         content: Content,
@@ -91,13 +92,15 @@ impl Inner {
         options: DeliveryOptions,
     ) {
         let rules = self.settings().delivery;
+        let sender = request.sender.clone();
         let message = custom_message(request, rules);
         match destination(rules, !self.is_idle(), options) {
-            Destination::Store => self.store_custom(message),
+            Destination::Store => self.store_custom(message, sender.as_deref()),
             Destination::Run => {
                 self.push_trigger(Trigger::Custom {
                     message,
                     pipeline: rules == DeliveryRules::Pi,
+                    sender,
                 });
             }
             Destination::Queue(lane) => {
@@ -123,11 +126,11 @@ impl Inner {
     }
 
     /// Stores a message while idle: in the session at once, announced in order.
-    fn store_custom(self: &Arc<Self>, message: CustomMessage) {
+    fn store_custom(self: &Arc<Self>, message: CustomMessage, sender: Option<&str>) {
         let message = Arc::new(Message::Custom(message));
         match self.session.append_message(message.clone()) {
             Ok(_) => self.post(Job::Stored(message)),
-            Err(error) => self.report("<runtime>", "send_message", error.to_string()),
+            Err(error) => self.report(name(sender), "send_message", error.to_string()),
         }
     }
 
@@ -160,7 +163,14 @@ impl Inner {
                 tokio::time::timeout(COMMAND_GRACE, commands.wait_for(|commands| *commands == 0))
                     .await;
             match trigger {
-                Trigger::Custom { message, pipeline } => self.start_custom(message, pipeline).await,
+                Trigger::Custom {
+                    message,
+                    pipeline,
+                    sender,
+                } => {
+                    self.start_custom(message, pipeline, sender.as_deref())
+                        .await;
+                }
                 Trigger::User { content, options } => self.start_user(content, options).await,
                 Trigger::NextTurn => self.start_next_turn().await,
             }
@@ -172,17 +182,22 @@ impl Inner {
             .send_replace(self.state.lock().triggers.len());
     }
 
-    async fn start_custom(self: &Arc<Self>, message: CustomMessage, pipeline: bool) {
+    async fn start_custom(
+        self: &Arc<Self>,
+        message: CustomMessage,
+        pipeline: bool,
+        sender: Option<&str>,
+    ) {
         if self.state.lock().summary.is_some() {
             self.report(
-                "<runtime>",
+                name(sender),
                 "send_message",
                 SessionError::Compacting.to_string(),
             );
             return;
         }
         if pipeline && let Err(error) = self.usable_model() {
-            self.report("<runtime>", "send_message", error.to_string());
+            self.report(name(sender), "send_message", error.to_string());
             return;
         }
         let text = message.content.text();
@@ -218,7 +233,8 @@ impl Inner {
             expand: options.expand_prompt_templates,
         };
         if let Err(error) = self.prompt(request).await {
-            self.report("<runtime>", "send_user_message", error.to_string());
+            let sender = name(options.sender.as_deref());
+            self.report(sender, "send_user_message", error.to_string());
         }
     }
 
@@ -263,6 +279,11 @@ fn custom_message(request: CustomMessageRequest, rules: DeliveryRules) -> Custom
         timestamp: now_ms(),
         extra,
     }
+}
+
+/// Under which name a failure is reported.
+fn name(sender: Option<&str>) -> &str {
+    sender.unwrap_or("<runtime>")
 }
 
 /// Text blocks joined by line feeds, and the images.

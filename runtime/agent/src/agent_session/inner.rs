@@ -71,6 +71,13 @@ pub(crate) struct State {
     pub(crate) closed: bool,
 }
 
+/// What flags say about the model; wins over what the session's file says.
+#[derive(Clone, Default)]
+pub(crate) struct StartupChoice {
+    pub(crate) model: Option<Arc<Model>>,
+    pub(crate) level: Option<ThinkingLevel>,
+}
+
 pub(crate) struct Inner {
     pub(crate) session: SessionManager,
     pub(crate) settings: Arc<SettingsStore>,
@@ -79,8 +86,7 @@ pub(crate) struct Inner {
     hooks: RwLock<Arc<dyn ExtensionHooks>>,
     pub(crate) host: Arc<dyn HostActions>,
     pub(crate) prompt: RwLock<PromptConfig>,
-    pub(crate) startup_model: Option<Arc<Model>>,
-    pub(crate) startup_level: Option<ThinkingLevel>,
+    pub(crate) startup: RwLock<StartupChoice>,
     pub(crate) scoped_models: RwLock<Vec<ScopedModel>>,
     pub(crate) state: Mutex<State>,
     pub(crate) schemas: SchemaCache,
@@ -128,8 +134,10 @@ impl Inner {
             hooks: RwLock::new(config.hooks),
             host: config.host,
             prompt: RwLock::new(config.prompt),
-            startup_model: config.model,
-            startup_level: config.thinking_level,
+            startup: RwLock::new(StartupChoice {
+                model: config.model,
+                level: config.thinking_level,
+            }),
             scoped_models: RwLock::new(config.scoped_models),
             state: Mutex::new(State::default()),
             schemas: SchemaCache::new(),

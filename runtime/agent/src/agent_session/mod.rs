@@ -72,6 +72,34 @@ impl AgentSession {
         AgentSession(inner)
     }
 
+    /// As [`AgentSession::new`], without a model: for a session that is asked about its file while the providers are still
+    /// being loaded. [`AgentSession::choose_models`] must follow.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn without_model(config: AgentConfig) -> Self {
+        AgentSession(Arc::new(Inner::new(
+            config,
+            tokio::runtime::Handle::current(),
+        )))
+    }
+
+    /// Names the models that flags and settings ask for, and selects the session's model and level. Before
+    /// [`AgentSession::start`].
+    pub fn choose_models(
+        &self,
+        model: Option<Arc<Model>>,
+        thinking_level: Option<ThinkingLevel>,
+        scoped_models: Vec<ScopedModel>,
+    ) {
+        *self.0.startup.write() = inner::StartupChoice {
+            model,
+            level: thinking_level,
+        };
+        *self.0.scoped_models.write() = scoped_models;
+        self.0.select_initial(true);
+    }
+
     /// `session_start` and `resources_discover`. Once, after listeners were added and extensions are bound.
     pub async fn start(&self, reason: SessionStartReason) {
         self.0.start(reason, None).await;

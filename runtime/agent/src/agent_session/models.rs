@@ -25,8 +25,9 @@ impl Inner {
                 .find(&stored.provider, &stored.model_id)
                 .filter(|model| self.providers.has_credentials(model))
         });
-        let model = self
-            .startup_model
+        let startup = self.startup.read().clone();
+        let model = startup
+            .model
             .clone()
             .or_else(|| {
                 if has_messages {
@@ -36,8 +37,7 @@ impl Inner {
                 }
             })
             .or_else(|| self.default_model());
-        if let (Some(stored), None, None, true) =
-            (&stored, &restored, &self.startup_model, has_messages)
+        if let (Some(stored), None, None, true) = (&stored, &restored, &startup.model, has_messages)
         {
             let instead = model
                 .as_ref()
@@ -48,8 +48,8 @@ impl Inner {
             ));
         }
         let settings = self.settings();
-        let wanted = self
-            .startup_level
+        let wanted = startup
+            .level
             .or_else(|| {
                 (use_session && context.has_thinking_entry)
                     .then(|| ThinkingLevel::parse(&context.thinking_level))?

@@ -124,6 +124,8 @@ pub struct UserMessageOptions {
     pub deliver_as: Option<StreamingBehavior>,
     /// pi's opt-in to commands and templates.
     pub expand_prompt_templates: bool,
+    /// Path of the extension that sends it, for reports.
+    pub sender: Option<String>,
 }
 
 /// A custom message as an extension gives it; content `null` was already normalised.
@@ -135,6 +137,8 @@ pub struct CustomMessageRequest {
     pub details: Option<Value>,
     /// xcsh.
     pub attribution: Option<String>,
+    /// Path of the extension that sends it, for reports.
+    pub sender: Option<String>,
 }
 
 /// How much of the model's window is used.

@@ -52,7 +52,7 @@ fn normalise(path: &Path) -> PathBuf {
 }
 
 /// The path that is imported: symlinks resolved, so that siblings and `node_modules` are found from where the
-/// file really is (fault B26).
+/// file really is.
 pub fn canonical(file: &Path) -> std::io::Result<PathBuf> {
     std::fs::canonicalize(file)
 }

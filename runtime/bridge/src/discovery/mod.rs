@@ -290,7 +290,7 @@ impl<'a> Collector<'a> {
                 .iter()
                 .any(|dir| dir.path.join("extensions") == directory);
             let scope = if is_users { Scope::User } else { scope };
-            for file in scan::native_scan(&directory) {
+            for file in scan::native_scan(&directory, &mut self.found.warnings) {
                 let name = derived_name(&file);
                 if self.disabled.contains(&name) || self.names.contains(&name) {
                     continue;
@@ -355,7 +355,7 @@ impl<'a> Collector<'a> {
                     from_package: false,
                 };
                 if path.is_dir() {
-                    for file in scan::configured_directory(&path) {
+                    for file in scan::configured_directory(&path, &mut self.found.warnings) {
                         if !self.disabled.contains(&derived_name(&file)) && !excluded.matches(&file)
                         {
                             self.add(&file, Some(&path), origin.clone());
@@ -411,7 +411,7 @@ impl<'a> Collector<'a> {
                 continue;
             }
             if packages::is_package_source(word) {
-                match packages::locate_one(self.options, word) {
+                match packages::locate_one(self.options, word, &mut self.found.warnings) {
                     Ok((root, files)) if !files.is_empty() => {
                         for file in files {
                             self.add(
@@ -436,7 +436,7 @@ impl<'a> Collector<'a> {
             }
             let path = self.options.expand(word, &self.options.cwd);
             if path.is_dir() {
-                let files = scan::configured_directory(&path);
+                let files = scan::configured_directory(&path, &mut self.found.warnings);
                 if files.is_empty() {
                     self.problem(
                         &path.display().to_string(),
@@ -469,7 +469,7 @@ impl<'a> Collector<'a> {
             .filter(|dir| dir.profile == Profile::Xcsh)
             .map(|dir| (dir.path.join("tools"), Scope::User));
         for (directory, scope) in user.chain(project).collect::<Vec<_>>() {
-            for file in scan::native_scan(&directory) {
+            for file in scan::native_scan(&directory, &mut self.found.warnings) {
                 let origin = Origin {
                     scope,
                     profile: Profile::Xcsh,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::manifest::read_manifest;
+use super::manifest::read_declaring;
 use super::profile::Profile;
 use super::scan::configured_directory;
 use super::selectors;
@@ -38,12 +38,13 @@ pub(super) fn is_package_source(word: &str) -> bool {
 pub(super) fn locate_one(
     options: &DiscoveryOptions,
     word: &str,
+    warnings: &mut Vec<String>,
 ) -> Result<(PathBuf, Vec<PathBuf>), String> {
     let bases = bases(options, Scope::Temporary);
     let root = find(word, &bases, &options.cwd).ok_or_else(|| {
         format!("Extension package \"{word}\" is not installed; install it into node_modules first")
     })?;
-    let files = extension_files(&root, None);
+    let files = extension_files(&root, None, warnings);
     Ok((root, files))
 }
 
@@ -99,7 +100,7 @@ pub(super) fn locate(options: &DiscoveryOptions) -> LocatedAll {
                         .map(str::to_string)
                         .collect::<Vec<_>>()
                 });
-            let files = extension_files(&root, filter.as_deref());
+            let files = extension_files(&root, filter.as_deref(), &mut out.warnings);
             out.packages.push(Located {
                 root,
                 files,
@@ -114,14 +115,20 @@ pub(super) fn locate(options: &DiscoveryOptions) -> LocatedAll {
 }
 
 /// Files of a package: its manifest, else its `extensions/` directory, else its index file; then the filter.
-fn extension_files(root: &Path, filter: Option<&[String]>) -> Vec<PathBuf> {
+fn extension_files(
+    root: &Path,
+    filter: Option<&[String]>,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
     if root.is_file() {
         return vec![root.to_path_buf()];
     }
-    let declared = read_manifest(root).and_then(|manifest| manifest.entries(root));
+    let declared = read_declaring(root, warnings).and_then(|manifest| manifest.entries(root));
     let mut files = match declared {
         Some(files) => files,
-        None if root.join("extensions").is_dir() => configured_directory(&root.join("extensions")),
+        None if root.join("extensions").is_dir() => {
+            configured_directory(&root.join("extensions"), warnings)
+        }
         None => super::scan::index_of(root).into_iter().collect(),
     };
     if let Some(words) = filter {
@@ -256,7 +263,7 @@ fn plugins(options: &DiscoveryOptions, out: &mut LocatedAll) {
                 continue;
             }
             let root = home.join("node_modules").join(name);
-            let Some(manifest) = read_manifest(&root) else {
+            let Some(manifest) = read_declaring(&root, &mut out.warnings) else {
                 continue;
             };
             if let Some(files) = manifest.entries(&root) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::manifest::read_manifest;
+use super::manifest::read_declaring;
 
 /// Suffixes that a scan picks up; anything else needs to be named.
 const SCANNED: [&str; 2] = ["ts", "js"];
@@ -17,7 +17,7 @@ pub(super) fn index_of(directory: &Path) -> Option<PathBuf> {
 
 /// Scan of an `extensions` directory: hidden and git-ignored files left out; files first, then packages, then
 /// sub-directories with an index file.
-pub(super) fn native_scan(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn native_scan(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     if !directory.is_dir() {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub(super) fn native_scan(directory: &Path) -> Vec<PathBuf> {
         }
         let path = item.path();
         if path.is_dir() {
-            match read_manifest(path).and_then(|manifest| manifest.entries(path)) {
+            match read_declaring(path, warnings).and_then(|manifest| manifest.entries(path)) {
                 Some(entries) => declared.extend(entries),
                 None => indexed.extend(index_of(path)),
             }
@@ -52,8 +52,8 @@ pub(super) fn native_scan(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// A directory that was named: its manifest, else its index file, else a plain one-level scan.
-pub(super) fn configured_directory(directory: &Path) -> Vec<PathBuf> {
-    if let Some(entries) = single_package(directory) {
+pub(super) fn configured_directory(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    if let Some(entries) = single_package(directory, warnings) {
         return entries;
     }
     let Ok(items) = std::fs::read_dir(directory) else {
@@ -67,7 +67,7 @@ pub(super) fn configured_directory(directory: &Path) -> Vec<PathBuf> {
             if path.file_name().is_some_and(|name| name == "node_modules") {
                 continue;
             }
-            files.extend(single_package(&path).unwrap_or_default());
+            files.extend(single_package(&path, warnings).unwrap_or_default());
         } else if is_scanned(&path) {
             files.push(path);
         }
@@ -76,8 +76,9 @@ pub(super) fn configured_directory(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Rules (a)–(c) of §2.2.
-fn single_package(directory: &Path) -> Option<Vec<PathBuf>> {
-    if let Some(entries) = read_manifest(directory).and_then(|manifest| manifest.entries(directory))
+fn single_package(directory: &Path, warnings: &mut Vec<String>) -> Option<Vec<PathBuf>> {
+    let manifest = read_declaring(directory, warnings);
+    if let Some(entries) = manifest.and_then(|manifest| manifest.entries(directory))
         && !entries.is_empty()
     {
         return Some(entries);

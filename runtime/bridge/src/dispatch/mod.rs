@@ -7,6 +7,7 @@ pub(crate) mod notify;
 pub(crate) mod payload;
 pub(crate) mod rules;
 pub(crate) mod sessions;
+pub(crate) mod strikes;
 pub(crate) mod updates;
 
 use std::sync::Arc;
@@ -103,11 +104,20 @@ impl Shared {
                     .map(|budget| budget.saturating_sub(started.elapsed()).max(MIN_SHUTDOWN));
             }
             let payload = payloads.text(&subscriber.event, combiner);
-            let answer = self
-                .run_handler(&subscriber, &rule, payload, deadline, &circumstances)
-                .await;
+            let answer = if self.strikes.is_out(&subscriber) {
+                // Only a guard is still here then: what it guards stays refused, without the wait.
+                return Err(Refusal {
+                    message: strikes::refusal(&subscriber),
+                });
+            } else {
+                self.run_handler(&subscriber, &rule, payload, deadline, &circumstances)
+                    .await
+            };
+            self.count_strike(&subscriber, &rule, answer.as_ref().err());
             let answer = match answer {
                 Ok(answer) => answer,
+                // The abort is known to whoever asked for it.
+                Err(CallError::Aborted) if rule.on_failure != OnFailure::Refuse => continue,
                 Err(error) => {
                     self.reports
                         .call_failed(&info.path, &subscriber.event, &error);

@@ -108,6 +108,109 @@ const RULES: &[EventRule] = &[
     row("user_python", First, &[], Long),
 ];
 
+/// The other events that extensions may subscribe to: notify-only, or of a feature that not every host of the family has.
+const OTHERS: &[&str] = &[
+    "after_provider_response",
+    "agent_end",
+    "agent_settled",
+    "agent_start",
+    "assistant_message",
+    "auto_compaction_end",
+    "auto_compaction_start",
+    "auto_retry_end",
+    "auto_retry_start",
+    "bash_execution_update",
+    "before_subagent_spawn",
+    "cache_warming_decision",
+    "compaction_end",
+    "compaction_start",
+    "credential_disabled",
+    "entry_appended",
+    "extension_error",
+    "goal_updated",
+    "initialize",
+    "mcp_notification",
+    "mcp_servers_change",
+    "message_start",
+    "model_select",
+    "provider_stream_event",
+    "queue_update",
+    "retry_fallback_applied",
+    "retry_fallback_succeeded",
+    "session_branch",
+    "session_compact",
+    "session_compact_failed",
+    "session_directory",
+    "session_fork",
+    "session_info_changed",
+    "session_stop",
+    "session_switch",
+    "session_tree",
+    "summarization_retry_attempt_start",
+    "summarization_retry_finished",
+    "summarization_retry_scheduled",
+    "thinking_level_changed",
+    "thinking_level_select",
+    "todo_reminder",
+    "tool_approval_requested",
+    "tool_approval_resolved",
+    "tool_execution_end",
+    "tool_execution_start",
+    "ttsr_triggered",
+    "turn_start",
+    "ui_prompt_end",
+    "ui_prompt_start",
+];
+
+/// What to say about a subscription to an event that does not exist.
+pub(crate) fn unknown_event(name: &str) -> Option<String> {
+    let known = || {
+        RULES
+            .iter()
+            .map(|rule| rule.name)
+            .chain(OTHERS.iter().copied())
+    };
+    if known().any(|known| known == name) {
+        return None;
+    }
+    let nearest = known()
+        .map(|known| (distance(name, known), known))
+        .min()
+        // Further away it would be a guess.
+        .filter(|(edits, known)| *edits <= known.len().max(name.len()) / 3);
+    Some(match nearest {
+        Some((_, known)) => format!(
+            "There is no event \"{name}\"; its handler is never called. Did you mean \"{known}\"?"
+        ),
+        None => format!("There is no event \"{name}\"; its handler is never called."),
+    })
+}
+
+/// Number of characters to insert, remove or replace. Case and the kind of separator do not count.
+fn distance(one: &str, other: &str) -> usize {
+    let letters = |text: &str| -> Vec<char> {
+        text.chars()
+            .take(64)
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect()
+    };
+    let (one, other) = (letters(one), letters(other));
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.iter().enumerate() {
+        let mut diagonal = at;
+        if let Some(first) = row.first_mut() {
+            *first = at + 1;
+        }
+        for (column, wanted) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != wanted);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
 /// The row of an event.
 pub(crate) fn rule(name: &str) -> EventRule {
     RULES
@@ -126,6 +229,18 @@ pub(crate) fn rule(name: &str) -> EventRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_event_is_named_with_its_nearest_neighbour() {
+        assert_eq!(unknown_event("tool_call"), None);
+        assert_eq!(unknown_event("turn_start"), None);
+        let said = |name| unknown_event(name).unwrap_or_default();
+        assert!(said("sessionStart").contains("Did you mean \"session_start\"?"));
+        assert!(said("tool_calls").contains("Did you mean \"tool_call\"?"));
+        assert!(said("beforeAgentStart").contains("\"before_agent_start\""));
+        assert!(!said("my_own_thing_entirely").contains("Did you mean"));
+        assert!(!said("").contains("Did you mean"));
+    }
 
     #[test]
     fn names_are_unique_and_guards_refuse() {

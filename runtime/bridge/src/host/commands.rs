@@ -240,6 +240,7 @@ impl Shared {
             let mut report = ExtensionErrorReport::new(format!("command:{name}"), "command", text);
             report.stack = error.stack().map(str::to_string);
             report.location = error.place().cloned();
+            report.follows = error.is_end_of_isolate();
             self.reports.send(report);
         }
         Some(())

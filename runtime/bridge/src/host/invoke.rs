@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Shared;
 use super::slot::IsolateSlot;
-use crate::calls::CallScope;
-use crate::isolate::{CallError, CallOptions};
+use crate::calls::{Call, CallScope};
+use crate::isolate::{CallError, CallOptions, StopCause};
 
 /// Serialises a header. Headers are built from plain data, so a failure is a defect worth a clear error.
 pub(crate) fn header(value: &impl Serialize) -> Result<String, CallError> {
@@ -18,9 +19,18 @@ pub(crate) fn header(value: &impl Serialize) -> Result<String, CallError> {
         .map_err(|error| CallError::Protocol(format!("cannot write a call header: {error}")))
 }
 
+/// How long the caller of an aborted call waits for its result. Code that listens to its signal settles at once; for
+/// anything else the abort is answered without it.
+const ABORT_SETTLE: Duration = Duration::from_millis(250);
+/// How long code may hold its thread after its call was aborted. A loop never notices a signal.
+const ABORT_BUSY: Duration = Duration::from_secs(1);
+
+type Outcome = Result<Option<String>, CallError>;
+
 impl Shared {
     /// Calls an isolate on behalf of `scope`. When the scope's token fires, the code is told through its
-    /// `AbortSignal` and gets `abort_grace` to settle; after that, and after the deadline, the call is revoked.
+    /// `AbortSignal`; a caller waits a moment for its result and then goes on without it ([`CallError::Aborted`]). The
+    /// code itself gets `abort_grace` to settle; after that, and after the deadline, the call is revoked.
     pub(crate) async fn invoke(
         self: &Arc<Self>,
         slot: &Arc<IsolateSlot>,
@@ -29,23 +39,28 @@ impl Shared {
         payload: Option<Arc<str>>,
         scope: &CallScope<'_>,
         deadline: Option<Duration>,
-    ) -> Result<Option<String>, CallError> {
+    ) -> Outcome {
         let api = slot.api()?.clone();
         let options = CallOptions {
             deadline,
             clock: Some(scope.call.clock.clone()),
         };
-        let call = api.call(kind, self::header(header)?, payload, options);
-        tokio::pin!(call);
+        let mut call: BoxFuture<'static, Outcome> = {
+            let (api, kind, header) = (api.clone(), kind.to_owned(), self::header(header)?);
+            Box::pin(async move { api.call(&kind, header, payload, options).await })
+        };
         let cancel = scope.call.cancel.clone();
         let outcome = tokio::select! {
             outcome = &mut call => outcome,
             () = cancel.cancelled() => {
                 api.post("abort", json!({"callId": scope.id()}).to_string(), None);
                 let grace = self.limits.read().abort_grace;
-                match tokio::time::timeout(grace, &mut call).await {
+                match tokio::time::timeout(ABORT_SETTLE.min(grace), &mut call).await {
                     Ok(outcome) => outcome,
-                    Err(_) => Err(CallError::Timeout { after: grace }),
+                    Err(_) => {
+                        self.outlive(slot, call, scope.call.clone(), grace);
+                        return Err(CallError::Aborted);
+                    }
                 }
             }
         };
@@ -66,6 +81,48 @@ impl Shared {
             _ => {}
         }
         outcome
+    }
+
+    /// Sees an aborted call to its end although nobody waits for it: code that holds its thread is stopped, code that
+    /// just never settles loses the right to act.
+    fn outlive(
+        self: &Arc<Self>,
+        slot: &Arc<IsolateSlot>,
+        call: BoxFuture<'static, Outcome>,
+        aborted: Arc<Call>,
+        grace: Duration,
+    ) {
+        let (shared, slot) = (self.clone(), slot.clone());
+        self.runtime.spawn(async move {
+            let Ok(api) = slot.api().cloned() else { return };
+            // Answered by any isolate whose code lets go of its thread.
+            let nothing = json!({"handles": []}).to_string();
+            let reply = api.call("release", nothing, None, CallOptions::default());
+            let responsive = async {
+                if tokio::time::timeout(ABORT_BUSY.min(grace), reply)
+                    .await
+                    .is_err()
+                {
+                    let cause = StopCause::Deaf {
+                        after: ABORT_SETTLE.min(grace) + ABORT_BUSY.min(grace),
+                    };
+                    api.terminate(cause.clone());
+                    shared.isolate_ended(&slot, &cause);
+                }
+            };
+            let settled = async {
+                let rest = grace.saturating_sub(ABORT_SETTLE);
+                match tokio::time::timeout(rest, call).await {
+                    Err(_) => {
+                        shared.calls.revoke(aborted.id);
+                        aborted.gone.cancel();
+                    }
+                    Ok(Err(CallError::Stopped(cause))) => shared.isolate_ended(&slot, &cause),
+                    Ok(_) => {}
+                }
+            };
+            tokio::join!(responsive, settled);
+        });
     }
 
     /// The same with a JSON answer.

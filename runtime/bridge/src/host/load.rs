@@ -13,6 +13,7 @@ use super::services::Services;
 use super::slot::IsolateSlot;
 use super::{ExtensionHost, Shared};
 use crate::discovery::{DiscoveredExtension, Discovery, PackageKey, file_url};
+use crate::dispatch::rules::unknown_event;
 use crate::isolate::{CallError, IsolateSpec};
 use crate::registry::{ExtensionInfo, Identity, Loaded, merge, parse};
 use crate::report::describe;
@@ -183,6 +184,16 @@ impl Shared {
         outcome
             .warnings
             .extend(crate::tools::clash_notes(self, &loaded));
+        for extension in &loaded {
+            for handler in &extension.registered.handlers {
+                if let Some(complaint) = unknown_event(&handler.event) {
+                    let warning = format!("{}: {complaint}", extension.info.path);
+                    if !outcome.warnings.contains(&warning) {
+                        outcome.warnings.push(warning);
+                    }
+                }
+            }
+        }
         self.registry.add(loaded.clone());
         for extension in &loaded {
             for tool in &extension.registered.tools {

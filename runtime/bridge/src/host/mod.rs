@@ -32,6 +32,7 @@ pub use load::LoadOutcome;
 
 use crate::calls::CallTable;
 use crate::discovery::{DiscoveredExtension, Discovery, DiscoveryOptions};
+use crate::dispatch::strikes::Strikes;
 use crate::dispatch::updates::UpdateQueue;
 use crate::exec::ExecTable;
 use crate::host_calls::tables::{CancelTable, UnsupportedOnce};
@@ -92,6 +93,7 @@ pub(crate) struct Shared {
     pub(crate) builtin: CancelTable<()>,
     pub(crate) unsupported: UnsupportedOnce,
     pub(crate) updates: UpdateQueue,
+    pub(crate) strikes: Strikes,
     pub(crate) binding: RwLock<Binding>,
     pub(crate) session: RwLock<Option<Session>>,
     /// Held while the built-in providers are loaded.
@@ -137,6 +139,7 @@ impl ExtensionHost {
             completions: CancelTable::default(),
             unsupported: UnsupportedOnce::default(),
             updates: UpdateQueue::default(),
+            strikes: Strikes::default(),
             binding: RwLock::new(Binding::default()),
             session: RwLock::new(None),
             builtin_lock: tokio::sync::Mutex::new(()),

@@ -1,4 +1,4 @@
-//! The end: whatever extensions left behind goes with it (fault B07). `session_shutdown` handlers ran before, through
+//! The end: whatever extensions left behind goes with it. `session_shutdown` handlers ran before, through
 //! the agent, within their own budget.
 
 use std::time::Duration;

@@ -21,7 +21,7 @@ fn content(value: Value) -> Result<Content, HostCallError> {
 }
 
 pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    caller.ext(&args)?;
+    let sender = caller.path(caller.ext(&args)?);
     caller.call(&args)?;
     let session = caller.shared.bound_session()?;
     let mut message = args.take_object("message")?;
@@ -40,6 +40,7 @@ pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
             .get("attribution")
             .and_then(Value::as_str)
             .map(str::to_string),
+        sender: Some(sender),
     };
     let options = DeliveryOptions {
         deliver_as: options
@@ -53,7 +54,7 @@ pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
 }
 
 pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    caller.ext(&args)?;
+    let sender = caller.path(caller.ext(&args)?);
     caller.call(&args)?;
     let session = caller.shared.bound_session()?;
     let content = content(args.take("content"))?;
@@ -67,6 +68,7 @@ pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
         expand_prompt_templates: options
             .get("expandPromptTemplates")
             .is_some_and(crate::wire::truthy),
+        sender: Some(sender),
     };
     session.send_user_message(content, options);
     Ok(None)

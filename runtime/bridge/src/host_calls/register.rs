@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Answer, Args, Caller};
+use crate::dispatch::rules::unknown_event;
 use crate::isolate::HostCallError;
 use crate::registry::{ExtensionInfo, merge, parse, withdraw};
 
@@ -27,6 +28,11 @@ pub(super) fn register(caller: &Caller, mut args: Args<'_>) -> Answer {
         shared
             .register_provider(&info, provider)
             .map_err(HostCallError::new)?;
+    }
+    for handler in &change.handlers {
+        if let Some(complaint) = unknown_event(&handler.event) {
+            shared.reports.text(&info.path, &handler.event, complaint);
+        }
     }
     let tools = change.tools.clone();
     let flags = !change.flags.is_empty();

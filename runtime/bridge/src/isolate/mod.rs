@@ -43,6 +43,11 @@ pub enum StopCause {
         /// Where it was.
         at: Option<Place>,
     },
+    /// Its code kept the thread busy although its call was aborted.
+    Deaf {
+        /// How long after the abort.
+        after: Duration,
+    },
     /// The heap limit was reached.
     HeapLimit {
         /// The limit.
@@ -70,14 +75,14 @@ impl StopCause {
             Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => {
                 at.as_ref()
             }
-            Self::Disposed | Self::Other(_) => None,
+            Self::Deaf { .. } | Self::Disposed | Self::Other(_) => None,
         }
     }
 
     /// The `event` under which it is reported.
     pub fn event(&self) -> &'static str {
         match self {
-            Self::Runaway { .. } => "runaway",
+            Self::Runaway { .. } | Self::Deaf { .. } => "runaway",
             Self::HeapLimit { .. } => "heap_limit",
             Self::Exit { .. } => "process_exit",
             Self::Disposed => "disposed",
@@ -91,8 +96,13 @@ impl std::fmt::Display for StopCause {
         match self {
             Self::Runaway { busy, .. } => write!(
                 f,
-                "its code kept running without a break for {} ms",
+                "its code kept running without a break for {} ms (setting extensionLimits.busyMs)",
                 busy.as_millis()
+            ),
+            Self::Deaf { after } => write!(
+                f,
+                "its code kept running without a break for {} ms after it was aborted",
+                after.as_millis()
             ),
             Self::HeapLimit { limit_bytes, .. } => {
                 write!(
@@ -120,6 +130,9 @@ pub enum CallError {
         /// The budget that passed, pauses not counted.
         after: Duration,
     },
+    /// The work was aborted and the code did not settle at once; nobody waits for it any more.
+    #[error("aborted")]
+    Aborted,
     /// The isolate is gone, before or because of this call.
     #[error("the extension was stopped: {0}")]
     Stopped(StopCause),
@@ -129,6 +142,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The isolate ended by a fault of its own, which is reported once for all its calls.
+    pub(crate) fn is_end_of_isolate(&self) -> bool {
+        matches!(self, Self::Stopped(cause) if *cause != StopCause::Disposed)
+    }
+
     /// Where it happened, when the engine knows.
     pub fn place(&self) -> Option<&Place> {
         match self {

@@ -290,9 +290,7 @@ impl ModelProvider for ExtensionProvider {
             )),
             // The stream told its own end before the call failed.
             Err(_) if sink.is_finished() => Ok(()),
-            Err(CallError::Timeout { .. }) if cancel.is_cancelled() => {
-                Err(ProviderError("Request was aborted".into()))
-            }
+            Err(CallError::Aborted) => Err(ProviderError("Request was aborted".into())),
             Err(error) => Err(ProviderError(describe(&self.registration.name, &error))),
         }
     }

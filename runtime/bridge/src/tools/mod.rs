@@ -92,7 +92,7 @@ impl Tool for ExtensionTool {
             .await;
         match answer {
             Ok(value) => result::output(value).map_err(ToolError::Failed),
-            Err(CallError::Timeout { .. }) if call.cancel.is_cancelled() => Err(ToolError::Aborted),
+            Err(CallError::Aborted) => Err(ToolError::Aborted),
             Err(error) => {
                 if !matches!(error, CallError::Js(_)) {
                     shared.reports.call_failed(

@@ -37,6 +37,29 @@ pub(crate) struct Args {
     pub(crate) unknown: Vec<UnknownFlag>,
 }
 
+impl Args {
+    /// A sentence for each flag that was given and changes nothing, so that nobody waits for its effect.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        const NO_TERMINAL: &str = "it belongs to the terminal interface, which Pier does not have";
+        let resources = &self.resources;
+        [
+            ("--theme", !resources.themes.is_empty(), NO_TERMINAL),
+            ("--no-themes", resources.no_themes, NO_TERMINAL),
+            ("--use-theme", resources.use_theme.is_some(), NO_TERMINAL),
+            ("--tui-mode", self.tui_mode.is_some(), NO_TERMINAL),
+            (
+                "--no-mcp",
+                resources.no_mcp,
+                "Pier starts no MCP servers of its own; extensions that do are switched off with --no-extensions",
+            ),
+        ]
+        .iter()
+        .filter(|(_, given, _)| *given)
+        .map(|(flag, _, reason)| format!("{flag} has no effect: {reason}"))
+        .collect()
+    }
+}
+
 /// The argument of `--mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestedMode {
@@ -124,4 +147,28 @@ pub(crate) struct UnknownFlag {
     pub(crate) name: String,
     /// Value behind `=`.
     pub(crate) inline: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::flags::parse;
+
+    #[test]
+    fn flags_that_change_nothing_say_so() {
+        let args = parse(&[
+            "--theme",
+            "x",
+            "--no-mcp",
+            "--tui-mode",
+            "full",
+            "--offline",
+        ]);
+        let said = args.expect("parses").without_effect();
+        let flags: Vec<_> = said
+            .iter()
+            .filter_map(|sentence| sentence.split_once(" has no effect: "))
+            .map(|(flag, _)| flag)
+            .collect();
+        assert_eq!(flags, ["--theme", "--tui-mode", "--no-mcp"]);
+    }
 }

@@ -24,7 +24,7 @@ use crate::extensions::Extensions;
 use crate::host::ModeHost;
 use crate::output::OutputQueue;
 use crate::setup::{Boot, Started, Surroundings};
-use crate::signals::{Received, Signals};
+use crate::signals::{EarlySignals, Received};
 use answer::Answer;
 use prompts::Prompt;
 
@@ -58,8 +58,13 @@ pub struct PrintOptions {
 ///
 /// # Errors
 /// When the process cannot be set up, or standard input cannot be read.
-pub async fn run(boot: Boot, output: OutputQueue, options: PrintOptions) -> std::io::Result<i32> {
-    let mut signals = Signals::listen()?;
+pub async fn run(
+    boot: Boot,
+    output: OutputQueue,
+    options: PrintOptions,
+    signals: EarlySignals,
+) -> std::io::Result<i32> {
+    let mut signals = signals.listen()?;
     let preparing = prepare(boot, &options);
     let prepared = tokio::select! {
         prepared = preparing => prepared?,
@@ -101,7 +106,10 @@ async fn prepare(
         Ok(attachments) => attachments,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let host = ModeHost::new(|report| diagnostics::extension_error(&report), || {});
+    let host = ModeHost::new(
+        |report| diagnostics::extension_error(&report),
+        || Box::new(()),
+    );
     let mode = match options.format {
         Format::Text => Mode::Print,
         Format::Json => Mode::Json,

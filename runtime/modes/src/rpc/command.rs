@@ -160,6 +160,25 @@ const INTERRUPT: &[(&str, InterruptMode)] = &[
     ("wait", InterruptMode::Wait),
 ];
 
+/// Whether a request of this kind neither needs an extension nor changes what a later request finds.
+pub(crate) fn needs_no_extension(kind: &str) -> bool {
+    matches!(
+        kind,
+        "abort"
+            | "abort_bash"
+            | "abort_retry"
+            | "clear_queue"
+            | "get_branch_messages"
+            | "get_entries"
+            | "get_fork_messages"
+            | "get_last_assistant_text"
+            | "get_messages"
+            | "get_session_stats"
+            | "get_state"
+            | "get_tree"
+    )
+}
+
 impl Command {
     /// Decodes a request.
     ///

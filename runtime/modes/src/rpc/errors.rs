@@ -2,8 +2,8 @@
 
 use pier_protocol::extension::ExtensionErrorReport;
 use serde::Serialize;
-use serde_json::Value;
 
+use super::id::Id;
 use super::response::{failure, line};
 use crate::dialect::Rules;
 
@@ -17,7 +17,7 @@ struct ExtensionError<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<&'a Value>,
+    request_id: Option<&'a Id>,
 }
 
 /// The lines for one report.
@@ -25,7 +25,7 @@ pub(crate) fn lines(
     rules: &Rules,
     report: &ExtensionErrorReport,
     phase: Option<&'static str>,
-    request_id: Option<&Value>,
+    request_id: Option<&Id>,
 ) -> Vec<String> {
     let mut lines = vec![line(&ExtensionError {
         r#type: "extension_error",
@@ -49,11 +49,11 @@ mod tests {
     use pier_protocol::extension::{ExtensionErrorReport, SourceLocation};
     use serde_json::{Value, json};
 
-    use super::lines;
+    use super::{Id, lines};
     use crate::dialect::Dialect;
 
     fn values(dialect: Dialect, report: &ExtensionErrorReport) -> Vec<Value> {
-        let id = json!("c3");
+        let id = Id::from(&json!("c3"));
         lines(dialect.rules(), report, None, Some(&id))
             .iter()
             .map(|line| serde_json::from_str(line).expect("a record"))

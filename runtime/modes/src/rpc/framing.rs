@@ -16,15 +16,20 @@ pub(crate) enum Frame {
     TooLong {
         /// Length of the line in bytes.
         bytes: usize,
+        /// How it began.
+        head: Vec<u8>,
     },
 }
+
+/// How much of a line that is too long is kept, in bytes: enough to find its id.
+const HEAD_BYTES: usize = 4096;
 
 /// Collects chunks and yields frames.
 #[derive(Debug)]
 pub(crate) struct LineSplitter {
     limit: usize,
     line: Vec<u8>,
-    /// Bytes of the current line thrown away because it is over the limit.
+    /// Bytes of the current line when it is over the limit; only its head is kept then.
     dropped: usize,
 }
 
@@ -53,9 +58,14 @@ impl LineSplitter {
     }
 
     fn extend(&mut self, bytes: &[u8]) {
-        if self.dropped > 0 || self.line.len() + bytes.len() > self.limit {
-            self.dropped += self.line.len() + bytes.len();
-            self.line = Vec::new();
+        if self.dropped > 0 {
+            self.dropped += bytes.len();
+        } else if self.line.len() + bytes.len() > self.limit {
+            self.dropped = self.line.len() + bytes.len();
+            let missing = HEAD_BYTES.saturating_sub(self.line.len()).min(bytes.len());
+            self.line.extend_from_slice(&bytes[..missing]);
+            self.line.truncate(HEAD_BYTES);
+            self.line.shrink_to_fit();
         } else {
             self.line.extend_from_slice(bytes);
         }
@@ -65,6 +75,7 @@ impl LineSplitter {
         if self.dropped > 0 {
             return Frame::TooLong {
                 bytes: std::mem::take(&mut self.dropped),
+                head: std::mem::take(&mut self.line),
             };
         }
         let mut line = std::mem::take(&mut self.line);
@@ -91,6 +102,20 @@ mod tests {
 
     fn line(text: &str) -> Frame {
         Frame::Line(text.as_bytes().to_vec())
+    }
+
+    fn too_long(bytes: usize, head: &str) -> Frame {
+        Frame::TooLong {
+            bytes,
+            head: head.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn of_a_line_over_the_limit_only_the_beginning_is_kept() {
+        let long = "x".repeat(10_000);
+        let frames = split(5000, &[long.as_bytes(), long.as_bytes(), b"\n"]);
+        assert_eq!(frames, [too_long(20_000, &long[..super::HEAD_BYTES])]);
     }
 
     #[test]
@@ -131,9 +156,9 @@ mod tests {
         assert_eq!(
             split(4, &[b"12345", b"678\nok\n123456\n1234\n"]),
             [
-                Frame::TooLong { bytes: 8 },
+                too_long(8, "12345"),
                 line("ok"),
-                Frame::TooLong { bytes: 6 },
+                too_long(6, "123456"),
                 line("1234")
             ]
         );

@@ -1,15 +1,19 @@
 //! RPC mode: a frontend drives the session over standard input and output (`spec/rpc.md`).
 //!
-//! This file is the life of the process: attach input, start the session, serve, end. Input is
-//! attached before extensions are bound, so a dialog in `session_start` can be answered; commands
-//! wait until binding has ended.
+//! This file is the life of the process: open the session, attach input, load extensions, serve, end.
+//! Input is attached before any extension is loaded, so a dialog in `session_start` can be answered
+//! and a client learns that the program lives; requests that need extensions wait (`gate`).
 
 pub(crate) mod command;
 mod errors;
 mod fields;
 mod framing;
+#[cfg(test)]
+mod fuzz;
+mod gate;
 mod handlers;
 mod host_tools;
+mod id;
 mod input;
 mod models;
 mod pump;
@@ -35,8 +39,8 @@ use crate::dialect::Dialect;
 use crate::events::EventWriter;
 use crate::host::ModeHost;
 use crate::output::{OutputQueue, take_stdin};
-use crate::setup::{Boot, StartError, Surroundings};
-use crate::signals::Signals;
+use crate::setup::{Boot, Loading, StartError, Surroundings};
+use crate::signals::EarlySignals;
 use server::Server;
 
 /// An id that is unique in the process.
@@ -52,9 +56,14 @@ pub(crate) fn next_id(kind: &str) -> String {
 ///
 /// # Errors
 /// When the process cannot be set up: signals, threads.
-pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::Result<i32> {
+pub async fn run(
+    boot: Boot,
+    output: OutputQueue,
+    dialect: Dialect,
+    signals: EarlySignals,
+) -> std::io::Result<i32> {
     let rules = dialect.rules();
-    let mut signals = Signals::listen()?;
+    let mut signals = signals.listen()?;
     if rules.ready_record {
         let _ = output.push(response::line(
             &json!({ "type": "ready", "version": env!("CARGO_PKG_VERSION") }),
@@ -64,27 +73,27 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
     let host_tools = host_tools::HostTools::new(output.clone());
     let screen = screen::Screen::new(output.clone());
     let requests = requests::Requests::new();
+    let gate = gate::Gate::new();
     let host = {
         let (output, requests, ui) = (output.clone(), Arc::clone(&requests), Arc::clone(&ui));
+        let gate = Arc::clone(&gate);
         ModeHost::new(
             move |report| {
                 let id = requests.attribute(&report);
+                if report.follows {
+                    return;
+                }
                 for line in errors::lines(rules, &report, None, id.as_ref()) {
                     // That the client is gone is noticed by the main loop.
                     let _ = output.push(line);
                 }
             },
-            move || ui.cancel_all(),
+            move || {
+                ui.cancel_all();
+                Box::new(gate.hold())
+            },
         )
     };
-    let mut pump = pump::Pump::start(
-        input::start(take_stdin()?)?,
-        output.clone(),
-        Arc::clone(&ui),
-        Arc::clone(&screen),
-        Arc::clone(&host_tools),
-    );
-
     let surroundings = Surroundings {
         mode: Mode::Rpc,
         host: Arc::clone(&host),
@@ -96,49 +105,49 @@ pub async fn run(boot: Boot, output: OutputQueue, dialect: Dialect) -> std::io::
             "flavor": "rpc", "components": true, "columns": screen::DEFAULT_COLUMNS, "rows": screen::DEFAULT_ROWS,
         }),
     };
-    let booting = boot.start(surroundings);
-    let started = tokio::select! {
-        started = booting => started,
-        signal = signals.next() => {
-            output.flush(shutdown::FLUSH_LIMIT).await;
-            return Ok(signal.exit_code());
-        }
-    };
-    let started = match started {
-        Ok(started) => started,
+    let opened = match boot.open(surroundings).await {
+        Ok(opened) => opened,
         Err(error) => {
             report_start_error(&output, &error);
             output.flush(shutdown::FLUSH_LIMIT).await;
             return Ok(1);
         }
     };
-    for failure in &started.failures {
-        for line in errors::lines(rules, failure, Some("load"), None) {
-            let _ = output.push(line);
-        }
-    }
-
-    screen.attach(Arc::clone(&started.extensions));
+    screen.attach(Arc::clone(&opened.extensions));
     let events = EventWriter::new(output.clone(), rules);
-    let subscription = started.session.subscribe(events.clone());
+    let subscription = opened.session.subscribe(events.clone());
     let server = Arc::new(Server {
-        session: started.session.clone(),
-        extensions: started.extensions,
+        session: opened.session,
+        extensions: opened.extensions,
         output,
         rules,
         events,
         ui,
+        screen,
         host_tools,
         requests,
+        gate,
         client: Mutex::default(),
     });
-    let binding = {
-        let session = started.session.clone();
-        tokio::spawn(async move { session.start(SessionStartReason::Startup).await })
-    };
-    let code = shutdown::serve(&server, &host, &mut pump, &mut signals, binding).await;
+    let mut pump = pump::Pump::start(input::start(take_stdin()?)?, Arc::clone(&server));
+    let starting = tokio::spawn(start(Arc::clone(&server), opened.loading));
+    let code = shutdown::serve(&server, &host, &mut pump, &mut signals, starting).await;
     drop(subscription);
     Ok(code)
+}
+
+/// Loads extensions and starts the session.
+async fn start(server: Arc<Server>, loading: Loading) -> Result<(), StartError> {
+    loading
+        .load(|failure| {
+            for line in errors::lines(server.rules, failure, Some("load"), None) {
+                server.write(line);
+            }
+        })
+        .await?;
+    server.gate.bind();
+    server.session.start(SessionStartReason::Startup).await;
+    Ok(())
 }
 
 fn report_start_error(output: &OutputQueue, error: &StartError) {

@@ -10,9 +10,10 @@
 use serde_json::{Map, Value};
 
 use super::framing::{Frame, MAX_RECORD_BYTES};
+use super::id::Id;
 
-/// Identifier of a request: echoed with the JSON type it came with, absent when it was absent.
-pub(crate) type RequestId = Option<Value>;
+/// Identifier of a request: echoed as it came, absent when it was absent.
+pub(crate) type RequestId = Option<Id>;
 
 /// A well-formed input record.
 #[derive(Debug, PartialEq)]
@@ -53,44 +54,42 @@ pub(crate) struct BadRecord {
 pub(crate) fn parse(frame: Frame) -> Result<Incoming, BadRecord> {
     let line = match frame {
         Frame::Line(line) => line,
-        Frame::TooLong { bytes } => {
-            return Err(unparsable(format!(
+        Frame::TooLong { bytes, head } => {
+            let reason = format!(
                 "the record has {bytes} bytes, more than the {MAX_RECORD_BYTES} that are accepted"
-            )));
+            );
+            return Err(unparsable(&head, reason));
         }
     };
     let text = match std::str::from_utf8(&line) {
         Ok(text) => text,
         Err(error) => {
-            let mut bad = unparsable(format!("invalid UTF-8 at byte {}", error.valid_up_to()));
-            // The id lets the client connect the failure; it is usually outside the damaged string.
-            bad.id = serde_json::from_str::<Value>(&String::from_utf8_lossy(&line))
-                .ok()
-                .and_then(|value| value.get("id").cloned());
-            return Err(bad);
+            let reason = format!("invalid UTF-8 at byte {}", error.valid_up_to());
+            return Err(unparsable(&line, reason));
         }
     };
     if text.trim().is_empty() {
-        return Err(unparsable("the line is empty".to_owned()));
+        return Err(unparsable(&line, "the line is empty".to_owned()));
     }
     match serde_json::from_str::<Value>(text).or_else(|error| {
         // JavaScript clients can send half of a surrogate pair, which no Rust string can hold.
         serde_json::from_str(&super::surrogates::repair(text).ok_or(error)?)
     }) {
-        Ok(value) => classify(value),
-        Err(error) => Err(unparsable(error.to_string())),
+        Ok(value) => classify(value, text),
+        Err(error) => Err(unparsable(&line, error.to_string())),
     }
 }
 
-fn unparsable(reason: String) -> BadRecord {
+/// The id lets the client connect the failure; it is usually outside the damaged part.
+fn unparsable(record: &[u8], reason: impl std::fmt::Display) -> BadRecord {
     BadRecord {
-        id: None,
+        id: Id::salvage(record),
         command: Some(Value::from("parse")),
         error: format!("Failed to parse command: {reason}"),
     }
 }
 
-fn classify(value: Value) -> Result<Incoming, BadRecord> {
+fn classify(value: Value, text: &str) -> Result<Incoming, BadRecord> {
     let Value::Object(fields) = value else {
         return Err(BadRecord {
             id: None,
@@ -98,7 +97,7 @@ fn classify(value: Value) -> Result<Incoming, BadRecord> {
             error: unknown("undefined"),
         });
     };
-    let id = fields.get("id").cloned();
+    let id = fields.get("id").map(|id| Id::of(id, text));
     let kind = match fields.get("type") {
         Some(Value::String(kind)) => kind.clone(),
         Some(other) => {
@@ -143,7 +142,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::framing::Frame;
+    use super::super::id::Id;
     use super::{BadRecord, Incoming, parse};
+
+    fn id(value: Value) -> Option<Id> {
+        Some(Id::from(&value))
+    }
 
     fn read(line: &[u8]) -> Result<Incoming, BadRecord> {
         parse(Frame::Line(line.to_vec()))
@@ -185,15 +189,15 @@ mod tests {
 
     #[test]
     fn a_record_without_a_usable_type_keeps_its_id() {
-        assert_eq!(bad(br#"{"id":"x"}"#).id, Some(json!("x")));
+        assert_eq!(bad(br#"{"id":"x"}"#).id, id(json!("x")));
         let bad = bad(br#"{"id":7,"type":5}"#);
-        assert_eq!((bad.id, bad.command), (Some(json!(7)), Some(json!(5))));
+        assert_eq!((bad.id, bad.command), (id(json!(7)), Some(json!(5))));
     }
 
     #[test]
     fn invalid_utf8_names_the_byte_and_keeps_the_id() {
         let bad = bad(b"{\"id\":\"u\",\"type\":\"prompt\",\"message\":\"a\xff\"}");
-        assert_eq!(bad.id, Some(json!("u")));
+        assert_eq!(bad.id, id(json!("u")));
         assert!(
             bad.error.contains("invalid UTF-8 at byte 38"),
             "{}",
@@ -210,8 +214,32 @@ mod tests {
 
     #[test]
     fn a_line_that_was_too_long_is_one_error() {
-        let bad = parse(Frame::TooLong { bytes: 999 }).expect_err("refused");
+        let bad = parse(Frame::TooLong {
+            bytes: 999,
+            head: b"{\"id\":\"long\",\"message\":\"aaa".to_vec(),
+        })
+        .expect_err("refused");
         assert!(bad.error.contains("999 bytes"), "{}", bad.error);
+        assert_eq!(bad.id, id(json!("long")));
+    }
+
+    #[test]
+    fn what_is_wrong_elsewhere_does_not_cost_the_id() {
+        let deep = format!(
+            "{{\"id\":\"a\",\"type\":\"x\",\"x\":{}{}}}",
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        for line in [
+            r#"{"id":"a","type":"prompt","message":1e999}"#,
+            r#"{"type":"prompt","n":1e999,"id":"a"}"#,
+            r#"{"id":"a","type":"prompt","message":"cut"#,
+            &deep,
+        ] {
+            let bad = bad(line.as_bytes());
+            assert_eq!(bad.id, id(json!("a")), "{line}");
+            assert_eq!(bad.command, Some(Value::from("parse")));
+        }
     }
 
     #[test]

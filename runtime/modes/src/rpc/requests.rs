@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pier_protocol::extension::ExtensionErrorReport;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::record::RequestId;
@@ -38,7 +37,10 @@ impl Requests {
     /// Enters a request; it counts as active until the guard is dropped. `None` when a request
     /// with this id is still being handled, because their answers could not be told apart.
     pub(crate) fn enter(self: &Arc<Self>, id: &RequestId) -> Option<Active> {
-        let key = id.as_ref().filter(|id| !id.is_null()).map(Value::to_string);
+        let key = id
+            .as_ref()
+            .filter(|id| !id.is_null())
+            .map(|id| id.text().to_owned());
         if let Some(key) = &key
             && !self.ids.lock().insert(key.clone())
         {
@@ -155,15 +157,20 @@ mod tests {
     use serde_json::json;
 
     use super::Requests;
+    use crate::rpc::id::Id;
+
+    fn id(value: serde_json::Value) -> Option<Id> {
+        Some(Id::from(&value))
+    }
 
     #[test]
     fn an_id_is_taken_until_its_request_was_answered() {
         let requests = Requests::new();
-        let mut first = requests.enter(&Some(json!("a"))).expect("free");
-        assert!(requests.enter(&Some(json!("a"))).is_none());
-        assert!(requests.enter(&Some(json!(1))).is_some());
+        let mut first = requests.enter(&id(json!("a"))).expect("free");
+        assert!(requests.enter(&id(json!("a"))).is_none());
+        assert!(requests.enter(&id(json!(1))).is_some());
         first.answered();
-        assert!(requests.enter(&Some(json!("a"))).is_some());
+        assert!(requests.enter(&id(json!("a"))).is_some());
         assert_eq!(requests.count(), 1);
         drop(first);
         assert_eq!(requests.count(), 0);
@@ -179,19 +186,19 @@ mod tests {
     #[test]
     fn a_failure_is_told_to_the_command_it_names() {
         let requests = Requests::new();
-        let command = requests.enter_command("fail", &Some(json!("c3")));
+        let command = requests.enter_command("fail", &id(json!("c3")));
         let report = ExtensionErrorReport::new("command:fail", "command", "on purpose");
-        assert_eq!(requests.attribute(&report), Some(json!("c3")));
+        assert_eq!(requests.attribute(&report), id(json!("c3")));
         assert_eq!(
             command.failure().map(|failure| failure.error),
             Some("on purpose".into())
         );
         drop(command);
         assert_eq!(requests.attribute(&report), None);
-        requests.set_run(Some(json!("p")));
+        requests.set_run(id(json!("p")));
         assert_eq!(
             requests.attribute(&ExtensionErrorReport::new("/a.ts", "turn_end", "x")),
-            Some(json!("p"))
+            id(json!("p"))
         );
     }
 }

@@ -5,12 +5,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::id::Id;
 use super::record::BadRecord;
 
 #[derive(Serialize)]
 struct Response<'a, T: Serialize> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Value>,
+    id: Option<&'a Id>,
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a Value>,
@@ -22,7 +23,7 @@ struct Response<'a, T: Serialize> {
 }
 
 /// A success. `None` leaves `data` out; `Some(Value::Null)` writes `"data":null`.
-pub(crate) fn success<T: Serialize>(id: Option<&Value>, command: &str, data: Option<T>) -> String {
+pub(crate) fn success<T: Serialize>(id: Option<&Id>, command: &str, data: Option<T>) -> String {
     let command = Value::from(command);
     line(&Response {
         id,
@@ -35,12 +36,7 @@ pub(crate) fn success<T: Serialize>(id: Option<&Value>, command: &str, data: Opt
 }
 
 /// A failure, with `data` when there is something to know besides the text.
-pub(crate) fn failure(
-    id: Option<&Value>,
-    command: &str,
-    error: &str,
-    data: Option<Value>,
-) -> String {
+pub(crate) fn failure(id: Option<&Id>, command: &str, error: &str, data: Option<Value>) -> String {
     let command = Value::from(command);
     line(&Response {
         id,
@@ -80,16 +76,17 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{bad_record, failure, success};
+    use crate::rpc::id::Id;
     use crate::rpc::record::BadRecord;
 
     #[test]
     fn id_leads_and_keeps_its_type() {
         assert_eq!(
-            success::<Value>(Some(&json!("a")), "abort", None),
+            success::<Value>(Some(&Id::from(&json!("a"))), "abort", None),
             r#"{"id":"a","type":"response","command":"abort","success":true}"#
         );
         assert_eq!(
-            success(Some(&json!(7)), "cycle_model", Some(Value::Null)),
+            success(Some(&Id::from(&json!(7))), "cycle_model", Some(Value::Null)),
             r#"{"id":7,"type":"response","command":"cycle_model","success":true,"data":null}"#
         );
         assert_eq!(

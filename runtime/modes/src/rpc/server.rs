@@ -14,10 +14,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::command::Command;
+use super::gate::Gate;
 use super::host_tools::HostTools;
 use super::record::{Request, RequestId};
 use super::requests::{Active, Requests};
 use super::response;
+use super::screen::Screen;
 use super::ui::UiProxy;
 use crate::dialect::Rules;
 use crate::events::EventWriter;
@@ -35,8 +37,10 @@ pub(crate) struct Server {
     pub(crate) rules: &'static Rules,
     pub(crate) events: Arc<EventWriter>,
     pub(crate) ui: Arc<UiProxy>,
+    pub(crate) screen: Arc<Screen>,
     pub(crate) host_tools: Arc<HostTools>,
     pub(crate) requests: Arc<Requests>,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) client: Mutex<ClientState>,
 }
 

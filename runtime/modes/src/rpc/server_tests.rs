@@ -25,8 +25,10 @@ use crate::extensions::NoExtensions;
 use crate::host::ModeHost;
 use crate::output::OutputQueue;
 use crate::rpc::framing::Frame;
+use crate::rpc::gate::Gate;
 use crate::rpc::record::{Incoming, parse};
 use crate::rpc::requests::Requests;
+use crate::rpc::screen::Screen;
 use crate::rpc::{errors, host_tools::HostTools, ui::UiProxy};
 
 struct Bench {
@@ -76,7 +78,7 @@ async fn bench(dialect: Dialect) -> Bench {
                     output.push(line).expect("open");
                 }
             },
-            || {},
+            || Box::new(()),
         )
     };
     let dir = tempfile::tempdir().expect("dir");
@@ -98,7 +100,11 @@ async fn bench(dialect: Dialect) -> Bench {
     let events = EventWriter::new(output.clone(), rules);
     let subscription = session.subscribe(events.clone());
     session.start(SessionStartReason::Startup).await;
+    let gate = Gate::new();
+    gate.start();
     let server = Arc::new(Server {
+        screen: Screen::new(output.clone()),
+        gate,
         session,
         extensions: Arc::new(NoExtensions),
         host_tools: HostTools::new(output.clone()),

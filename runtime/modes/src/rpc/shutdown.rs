@@ -13,6 +13,7 @@ use super::pump::{End, Pump};
 use super::server::Server;
 use crate::diagnostics;
 use crate::host::ModeHost;
+use crate::setup::StartError;
 use crate::signals::{Received, Signals};
 
 /// Longest clean-up: abort, `session_shutdown` handlers, isolates.
@@ -33,13 +34,14 @@ enum Cause {
     Signal(Received),
     Extension,
     OutputClosed,
+    StartFailed(StartError),
 }
 
 impl Cause {
     fn exit_code(&self) -> i32 {
         match self {
             Self::EndOfInput | Self::Extension => 0,
-            Self::OutputClosed => 1,
+            Self::OutputClosed | Self::StartFailed(_) => 1,
             Self::Signal(signal) => signal.exit_code(),
         }
     }
@@ -51,12 +53,18 @@ pub(super) async fn serve(
     host: &Arc<ModeHost>,
     pump: &mut Pump,
     signals: &mut Signals,
-    mut binding: JoinHandle<()>,
+    mut starting: JoinHandle<Result<(), StartError>>,
 ) -> i32 {
     let served = async {
-        // A panic in a start handler was reported; the session serves without it.
-        let _ = (&mut binding).await;
-        pump.open(Arc::clone(server));
+        // A panic was reported; the session serves without what was still to be started.
+        if let Ok(Err(error)) = (&mut starting).await {
+            server.gate.fail(&error.to_string());
+            // What has come until now gets an answer.
+            pump.ended().await;
+            return Cause::StartFailed(error);
+        }
+        server.gate.bind();
+        server.gate.start();
         tokio::select! {
             end = pump.ended() => {
                 if was_piped(server, pump, end) {
@@ -72,7 +80,10 @@ pub(super) async fn serve(
         signal = signals.next() => Cause::Signal(signal),
         () = server.output.broken() => Cause::OutputClosed,
     };
-    binding.abort();
+    starting.abort();
+    if let Cause::StartFailed(error) = &cause {
+        super::report_start_error(&server.output, error);
+    }
     let code = cause.exit_code();
     // A signal that asked for the end is the first one; after another cause the first one is spare.
     let mut spare = !matches!(cause, Cause::Signal(_));
@@ -101,6 +112,10 @@ async fn clean_up(server: &Server) {
     let _no_dialogs = server.ui.refuse();
     server.host_tools.close();
     let orderly = async {
+        // Extensions that never heard of a session need not hear of its end.
+        if !server.gate.is_bound() {
+            return server.extensions.dispose().await;
+        }
         server.session.abort_bash();
         // What is still being handled has just lost its dialog, its shell command or its run; it ends
         // with an answer instead of an error about the end of its extension.

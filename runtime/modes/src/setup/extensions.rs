@@ -111,12 +111,31 @@ pub(super) async fn load(
             .collect();
         outcome.warnings.extend(warnings);
     }
+    if !trusted && flag.is_none() {
+        outcome.warnings.extend(skipped(&found));
+    }
     let places = places.clone();
     host.set_discovery_plan(Arc::new(move || {
         let places = places.clone();
         Box::pin(async move { places.discover(trusted).await })
     }));
     (outcome, trusted)
+}
+
+/// What to say about extensions that were left out because nobody has said that the project is trusted.
+fn skipped(found: &Discovery) -> Option<String> {
+    let paths: Vec<String> = found
+        .extensions
+        .iter()
+        .filter(|extension| extension.scope == Scope::Project)
+        .map(|extension| extension.path.display().to_string())
+        .collect();
+    (!paths.is_empty()).then(|| {
+        format!(
+            "This project is not trusted, so its extensions were not loaded: {}. Start with --approve to trust it this time, or with --no-approve to stay silent",
+            paths.join(", ")
+        )
+    })
 }
 
 /// The bridge's extensions as modes see them.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use pier_agent::AgentSession;
 use pier_agent::agent_session::AgentConfig;
 use pier_agent::hooks::DiscoveredResources;
+use pier_agent::prompt::PromptConfig;
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
 use pier_agent::session::{SessionDirs, SessionOptions};
@@ -91,10 +92,27 @@ pub(crate) struct Surroundings {
 pub(crate) struct Started {
     pub(crate) session: AgentSession,
     pub(crate) extensions: Arc<dyn Extensions>,
-    /// Extensions that could not be loaded; the others run.
-    pub(crate) failures: Vec<ExtensionErrorReport>,
     /// Messages of the command line.
     pub(crate) messages: Vec<String>,
+}
+
+/// A session whose file is open and that has neither extensions nor a model yet. It can be asked
+/// about what the file holds.
+pub(crate) struct Opened {
+    pub(crate) session: AgentSession,
+    pub(crate) extensions: Arc<dyn Extensions>,
+    pub(crate) loading: Loading,
+}
+
+/// What is left to do for an [`Opened`] session: everything that may take long.
+pub(crate) struct Loading {
+    options: StartOptions,
+    flags: ExtensionFlags,
+    surroundings: Surroundings,
+    session: AgentSession,
+    host: ExtensionHost,
+    files: Arc<PromptFiles>,
+    trace: startup_trace::StartupTrace,
 }
 
 /// A start that waits for its mode.
@@ -124,8 +142,19 @@ impl Boot {
         &self.options.cwd
     }
 
-    /// Builds the session and binds extensions to it. Diagnostics go to standard error.
+    /// Opens the session and loads everything that belongs to it. Diagnostics go to standard error.
     pub(crate) async fn start(self, surroundings: Surroundings) -> Result<Started, StartError> {
+        let opened = self.open(surroundings).await?;
+        let messages = opened.loading.load(|_| {}).await?;
+        Ok(Started {
+            session: opened.session,
+            extensions: opened.extensions,
+            messages,
+        })
+    }
+
+    /// Opens the session. Quick: no extension's code runs.
+    pub(crate) async fn open(self, surroundings: Surroundings) -> Result<Opened, StartError> {
         let Self {
             options,
             flags,
@@ -161,6 +190,63 @@ impl Boot {
             },
             isolates,
         );
+        let files = Arc::new(PromptFiles::new(&options, Arc::clone(&settings)));
+        let session = AgentSession::without_model(AgentConfig {
+            session: opened.manager,
+            settings,
+            providers,
+            tools: registry,
+            hooks: host.hooks(),
+            host: surroundings.host.clone(),
+            prompt: PromptConfig::default(),
+            model: None,
+            thinking_level: None,
+            scoped_models: Vec::new(),
+        });
+        if let Some(name) = &options.session.name
+            && let Err(error) = session.set_session_name(name).await
+        {
+            diagnostics::warning(&format!("The session was not named: {error}"));
+        }
+        let loaded: Arc<dyn Extensions> = Arc::new(extensions::Loaded {
+            host: host.clone(),
+            files: Arc::clone(&files),
+        });
+        surroundings.host.attach(Arc::clone(&loaded));
+        Ok(Opened {
+            session: session.clone(),
+            extensions: loaded,
+            loading: Loading {
+                options,
+                flags,
+                surroundings,
+                session,
+                host,
+                files,
+                trace,
+            },
+        })
+    }
+}
+
+impl Loading {
+    /// Loads extensions, chooses the model, and binds both to the session. `failed` hears of each
+    /// extension that could not be loaded; the others run. Returns the messages of the command line.
+    pub(crate) async fn load(
+        self,
+        failed: impl Fn(&ExtensionErrorReport),
+    ) -> Result<Vec<String>, StartError> {
+        let Self {
+            options,
+            flags,
+            surroundings,
+            session,
+            host,
+            files,
+            trace,
+        } = self;
+        let (settings, providers, registry) =
+            (session.settings(), session.providers(), session.tools());
         let places = extensions::Places {
             cwd: options.cwd.clone(),
             agent_dir: options.agent_dir.clone(),
@@ -183,6 +269,7 @@ impl Boot {
         warn_all(&outcome.warnings);
         for failure in &outcome.errors {
             diagnostics::error(&load_sentence(failure));
+            failed(failure);
         }
         let flags = flags(&host.declared_flags()).map_err(StartError::Flags)?;
         warn_all(&flags.warnings);
@@ -190,12 +277,20 @@ impl Boot {
             .await
             .map_err(|errors| StartError::Flags(errors.join("\n")))?;
 
-        if providers::needed_after_all(&options.model, &settings.get(), &opened.manager, &providers)
-        {
+        if providers::needed_after_all(
+            &options.model,
+            &settings.get(),
+            &session.session(),
+            &providers,
+        ) {
             load_builtin_providers(&host).await;
         }
         hide_scripted(&providers, &options);
-        tools::apply(&registry, &options.tools, &default_tools(&settings));
+        warn_all(&tools::apply(
+            &registry,
+            &options.tools,
+            &default_tools(&settings),
+        ));
         let choice = choice::models(&options.model, &providers, &settings)?;
         if let Some(key) = options.model.api_key.clone() {
             let model = choice.model.as_ref().ok_or_else(|| {
@@ -203,32 +298,12 @@ impl Boot {
             })?;
             host.set_runtime_key(&model.provider, key);
         }
-        let files = Arc::new(PromptFiles::new(&options, Arc::clone(&settings), trusted));
+        files.set_trusted(trusted);
         let reading = files.read(&DiscoveredResources::default());
         warn_all(&reading.warnings);
-        let session = AgentSession::new(AgentConfig {
-            session: opened.manager,
-            settings,
-            providers,
-            tools: registry,
-            hooks: host.hooks(),
-            host: surroundings.host.clone(),
-            prompt: reading.prompt,
-            model: choice.model,
-            thinking_level: choice.thinking_level,
-            scoped_models: choice.scoped,
-        });
-        if let Some(name) = &options.session.name
-            && let Err(error) = session.set_session_name(name).await
-        {
-            diagnostics::warning(&format!("The session was not named: {error}"));
-        }
+        session.update_prompt(|prompt| *prompt = reading.prompt);
+        session.choose_models(choice.model, choice.thinking_level, choice.scoped);
 
-        let loaded: Arc<dyn Extensions> = Arc::new(extensions::Loaded {
-            host: host.clone(),
-            files: Arc::clone(&files),
-        });
-        surroundings.host.attach(Arc::clone(&loaded));
         let reporter = Arc::clone(&surroundings.host);
         host.set_error_sink(Arc::new(move |report| {
             pier_agent::host::HostActions::report_error(&*reporter, report);
@@ -249,12 +324,7 @@ impl Boot {
             },
         )
         .await;
-        Ok(Started {
-            session,
-            extensions: loaded,
-            failures: outcome.errors,
-            messages: flags.messages,
-        })
+        Ok(flags.messages)
     }
 }
 
@@ -275,7 +345,12 @@ fn warn_all(warnings: &[String]) {
 
 /// How people are told that an extension could not be loaded.
 fn load_sentence(failure: &ExtensionErrorReport) -> String {
-    let reason = diagnostics::with_place(&failure.error, failure.location.as_ref());
+    // The reason begins with the same words, for records, which have no sentence around it.
+    let reason = failure
+        .error
+        .strip_prefix("Failed to load extension: ")
+        .unwrap_or(&failure.error);
+    let reason = diagnostics::with_place(reason, failure.location.as_ref());
     format!(
         "Failed to load extension \"{}\": {reason}",
         failure.extension_path

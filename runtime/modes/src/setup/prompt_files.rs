@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 use pier_agent::hooks::{DiscoveredPath, DiscoveredResources};
@@ -23,7 +24,7 @@ const EVENT: &str = "resources_discover";
 pub(super) struct PromptFiles {
     cwd: PathBuf,
     agent_dir: PathBuf,
-    trusted: bool,
+    trusted: AtomicBool,
     custom: Option<String>,
     append: Vec<String>,
     choice: ResourceChoice,
@@ -41,11 +42,12 @@ pub(super) struct Reading {
 }
 
 impl PromptFiles {
-    pub(super) fn new(options: &StartOptions, settings: Arc<SettingsStore>, trusted: bool) -> Self {
+    /// Nothing of the project is read until [`PromptFiles::set_trusted`] says that it may be.
+    pub(super) fn new(options: &StartOptions, settings: Arc<SettingsStore>) -> Self {
         Self {
             cwd: options.cwd.clone(),
             agent_dir: options.agent_dir.clone(),
-            trusted,
+            trusted: AtomicBool::new(false),
             custom: options.system_prompt.clone(),
             append: options.append_system_prompt.clone(),
             choice: options.resources.clone(),
@@ -54,16 +56,21 @@ impl PromptFiles {
         }
     }
 
+    pub(super) fn set_trusted(&self, trusted: bool) {
+        self.trusted.store(trusted, Ordering::Release);
+    }
+
     /// Templates and skills of the last reading.
     pub(super) fn commands(&self) -> Vec<SlashCommand> {
         self.commands.read().clone()
     }
 
     pub(super) fn read(&self, discovered: &DiscoveredResources) -> Reading {
+        let trusted = self.trusted.load(Ordering::Acquire);
         let mut prompt = context::prompt(&context::Sources {
             cwd: &self.cwd,
             agent_dir: &self.agent_dir,
-            trusted: self.trusted,
+            trusted,
             custom: self.custom.as_deref(),
             append: &self.append,
             no_context_files: self.choice.no_context_files,
@@ -71,7 +78,7 @@ impl PromptFiles {
         let mut found = resources::find(&resources::Places {
             cwd: &self.cwd,
             agent_dir: &self.agent_dir,
-            trusted: self.trusted,
+            trusted,
             choice: &self.choice,
             skill_settings: &self.listed("skills"),
             prompt_settings: &self.listed("prompts"),

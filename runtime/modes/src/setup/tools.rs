@@ -17,8 +17,13 @@ pub(super) fn register_builtin(registry: &ToolRegistry, choice: &ToolChoice) {
     }
 }
 
-/// Applies flags and setting to what is registered now; call it once extensions are loaded.
-pub(super) fn apply(registry: &ToolRegistry, choice: &ToolChoice, default_tools: &[String]) {
+/// Applies flags and setting to what is registered now; call it once extensions are loaded. Returns complaints about
+/// names that no tool has.
+pub(super) fn apply(
+    registry: &ToolRegistry,
+    choice: &ToolChoice,
+    default_tools: &[String],
+) -> Vec<String> {
     let known: Vec<String> = registry
         .all()
         .iter()
@@ -46,6 +51,38 @@ pub(super) fn apply(registry: &ToolRegistry, choice: &ToolChoice, default_tools:
     };
     registry.set_filter(ToolFilter { allow, exclude });
     registry.set_active(&offered);
+    [
+        ("--tools", choice.allow.as_deref().unwrap_or_default()),
+        ("--exclude-tools", &choice.exclude),
+        ("The setting \"defaultTools\"", default_tools),
+    ]
+    .iter()
+    .filter_map(|(place, words)| unmatched(place, words, &known))
+    .collect()
+}
+
+/// A sentence about the words that fit no tool. A warning only: an extension may register one later.
+fn unmatched(place: &str, words: &[String], known: &[String]) -> Option<String> {
+    let missing: Vec<String> = words
+        .iter()
+        .map(|word| word.trim_start_matches(['+', '-']))
+        .filter(|word| !known.iter().any(|name| matches(word, name)))
+        .map(|word| format!("\"{word}\""))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let mut names = known.to_vec();
+    names.sort();
+    Some(format!(
+        "{place} names {}, which no tool fits. There are: {}",
+        missing.join(", "),
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    ))
 }
 
 /// A list of nothing but `+name` and `-name`.
@@ -108,7 +145,8 @@ mod tests {
             .iter()
             .map(|name| (*name).to_owned())
             .collect();
-        apply(&registry, choice, &defaults);
+        let complaints = apply(&registry, choice, &defaults);
+        assert!(complaints.is_empty(), "{complaints:?}");
         let mut names = registry.active_names();
         names.sort();
         names
@@ -145,6 +183,25 @@ mod tests {
             ["edit", "ls", "read", "write"]
         );
         assert!(active(&allow(&[]), &[]).is_empty());
+    }
+
+    #[test]
+    fn names_that_no_tool_has_are_said_with_those_that_exist() {
+        let registry = ToolRegistry::new(ToolFilter::default());
+        let choice = ToolChoice {
+            exclude: vec!["-also*".into()],
+            ..allow(&["read", "nosuch"])
+        };
+        register_builtin(&registry, &choice);
+        let complaints = apply(&registry, &choice, &[]);
+        assert_eq!(complaints.len(), 2);
+        assert!(
+            complaints[0]
+                .starts_with("--tools names \"nosuch\", which no tool fits. There are: bash,"),
+            "{}",
+            complaints[0]
+        );
+        assert!(complaints[1].starts_with("--exclude-tools names \"also*\""));
     }
 
     #[test]

@@ -15,7 +15,7 @@ impl Server {
         let request = BashRequest {
             command,
             exclude_from_context,
-            id: context.id.clone(),
+            id: context.id.as_ref().map(crate::rpc::id::Id::to_value),
         };
         let result = self
             .session

@@ -45,6 +45,7 @@ struct ForkMessage {
 
 impl Server {
     pub(super) async fn new_session(&self, parent_session: Option<String>) -> Outcome {
+        let _later_requests_wait = self.gate.hold();
         let cancelled = self
             .session
             .new_session(parent_session)
@@ -54,6 +55,7 @@ impl Server {
     }
 
     pub(super) async fn switch_session(&self, path: &str) -> Outcome {
+        let _later_requests_wait = self.gate.hold();
         let cwd = std::env::current_dir()
             .map_err(|error| format!("The working directory is gone: {error}"))?;
         let path = crate::paths::expand(path, &cwd);
@@ -66,6 +68,7 @@ impl Server {
     }
 
     pub(super) async fn fork(&self, entry_id: String) -> Outcome {
+        let _later_requests_wait = self.gate.hold();
         let request = ForkRequest {
             entry_id,
             position: ForkPosition::Before,
@@ -82,6 +85,7 @@ impl Server {
     }
 
     pub(super) async fn clone_session(&self) -> Outcome {
+        let _later_requests_wait = self.gate.hold();
         let cancelled = self
             .session
             .clone_session()

@@ -24,6 +24,9 @@ struct State {
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
+    /// Extensions are still being loaded; the model may not be known yet. Absent afterwards.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_starting: bool,
     steering_mode: &'static str,
     follow_up_mode: &'static str,
     interrupt_mode: &'static str,
@@ -104,6 +107,7 @@ impl Server {
             thinking_level: session.thinking_level(),
             is_streaming: !session.is_idle(),
             is_compacting: session.is_compacting(),
+            is_starting: !self.gate.has_started(),
             steering_mode: settings.steering_mode.as_str(),
             follow_up_mode: settings.follow_up_mode.as_str(),
             interrupt_mode: settings.interrupt_mode.as_str(),

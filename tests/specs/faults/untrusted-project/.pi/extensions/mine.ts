@@ -1,0 +1,3 @@
+export default function () {
+	console.log("project extension runs");
+}

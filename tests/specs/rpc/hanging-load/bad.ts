@@ -1,0 +1,3 @@
+export default async function () {
+	await new Promise((resolve) => setTimeout(resolve, 600000));
+}

@@ -1,0 +1,3 @@
+export default function (pi: any) {
+	pi.registerCommand("fine", { description: "works", handler: async (_: string, ctx: any) => ctx.ui.notify("fine") });
+}
