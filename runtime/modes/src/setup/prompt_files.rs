@@ -161,7 +161,7 @@ mod tests {
         PromptFiles {
             cwd: dir.join("project"),
             agent_dir: dir.join("agent"),
-            trusted: false,
+            trusted: AtomicBool::new(false),
             custom: None,
             append: Vec::new(),
             choice: ResourceChoice::default(),
