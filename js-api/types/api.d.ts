@@ -165,6 +165,8 @@ export interface ExtensionAPI {
 		available(): Promise<boolean>;
 		collect(): Promise<Record<string, unknown>>;
 	}): void;
+	/** Calls `sink` with a record of every model request that ends, whoever asked for it. Returns a function that ends this. */
+	onLlmTrace(sink: (record: LlmTraceRecord) => void): () => void;
 	registerProvider(name: string, config: ProviderConfig): void;
 	unregisterProvider(name: string): void;
 	/** Runs a program without a shell. */

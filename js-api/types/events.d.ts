@@ -108,6 +108,52 @@ export interface BeforeProviderRequestEvent {
 	type: "before_provider_request";
 	payload: any;
 }
+export interface BeforeProviderHeadersEvent {
+	type: "before_provider_headers";
+	/** Changes in place count; `null` removes a header. */
+	headers: Record<string, string | null>;
+}
+export interface AfterProviderResponseEvent {
+	type: "after_provider_response";
+	status: number;
+	headers: Record<string, string>;
+}
+export interface ProviderStreamEvent {
+	type: "provider_stream_event";
+	provider: string;
+	api: string;
+	model: string;
+	/** One event of the wire protocol. */
+	data: any;
+}
+/** One model request, from the moment it was given to its provider. Never holds prompts, answers or keys. */
+export interface LlmTraceRecord {
+	type: "model_request";
+	sessionId: string;
+	requestRole: {
+		kind: "primary" | "helper";
+		helper?: "compaction" | "branch_summary" | "extension";
+		/** Path of the extension that asked. */
+		extension?: string;
+	};
+	provider: string;
+	api: string;
+	model: string;
+	thinkingLevel: string;
+	/** Milliseconds since the epoch. */
+	startedAt: number;
+	/** Milliseconds until the first event; absent when none came. */
+	firstEventMs?: number;
+	durationMs: number;
+	outcome: "ok" | "error" | "aborted";
+	stopReason: string;
+	errorMessage?: string;
+	usage: Usage;
+}
+export interface LlmTraceEvent {
+	type: "llm_trace";
+	record: LlmTraceRecord;
+}
 export interface AgentStartEvent {
 	type: "agent_start";
 }

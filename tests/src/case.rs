@@ -27,12 +27,15 @@ pub struct Case {
 pub struct Setup {
     /// One sentence: what must hold.
     pub about: String,
-    /// Start the local HTTP server; its address is `<<server>>` and the variable `PIER_TEST_SERVER`.
+    /// Start the local HTTP server; its address is `<<server>>` and the variable `PIER_TEST_SERVER`. A case with a
+    /// `server.jsonl` ([`crate::server`]) has it anyway.
     pub server: bool,
     /// Files copied from elsewhere into the working directory: name -> source with placeholders.
     pub copy: BTreeMap<String, String>,
     /// Symbolic links in the working directory: name -> target.
     pub link: BTreeMap<String, String>,
+    /// Words for `<<each>>`: the whole case is played once for each, in a sandbox of its own.
+    pub each: Vec<String>,
     /// Each run as a table of its own; without it the whole file describes one run.
     pub run: Vec<toml::Table>,
 }
@@ -101,7 +104,7 @@ impl Default for Run {
     }
 }
 
-const SETUP_KEYS: [&str; 5] = ["about", "server", "copy", "link", "run"];
+const SETUP_KEYS: [&str; 6] = ["about", "server", "copy", "link", "each", "run"];
 
 impl Case {
     /// Reads the folder's `case.toml`.

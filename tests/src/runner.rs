@@ -27,14 +27,30 @@ struct Outcome {
 /// # Errors
 /// The first thing that is not as expected, with everything that was printed.
 pub fn run(case: &Case) -> Result<()> {
-    let sandbox = Sandbox::new(&case.directory, &case.setup)?;
+    if case.setup.each.is_empty() {
+        return run_variant(case, None);
+    }
+    for variant in &case.setup.each {
+        run_variant(case, Some(variant)).with_context(|| format!("with {variant}"))?;
+    }
+    Ok(())
+}
+
+fn run_variant(case: &Case, variant: Option<&str>) -> Result<()> {
+    let sandbox = Sandbox::new(&case.directory, &case.setup, variant)?;
     for (index, run) in case.runs.iter().enumerate() {
         let what = || format!("{}: run {} ({})", case.name, index + 1, case.setup.about);
         let outcome = start(case, index, run, &sandbox).with_context(what)?;
+        let last = index + 1 == case.runs.len();
         check(case, index, run, &sandbox, &outcome)
+            .and_then(|()| match sandbox.server_problems() {
+                problems if last && !problems.is_empty() => bail!("{}", problems.join("\n")),
+                _ => Ok(()),
+            })
             .map_err(|error| {
                 anyhow::anyhow!(
-                    "{error:#}\n--- exit {:?}\n--- stdout\n{}\n--- stderr\n{}\n---",
+                    "{error:#}\n--- server\n{}\n--- exit {:?}\n--- stdout\n{}\n--- stderr\n{}\n---",
+                    sandbox.server_problems().join("\n"),
                     outcome.exit,
                     outcome.stdout.trim_end(),
                     outcome.stderr.trim_end(),

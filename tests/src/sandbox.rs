@@ -15,6 +15,9 @@ const INHERITED: [&str; 4] = ["PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"]
 /// Folder of a case that becomes the agent directory (settings and the like).
 const AGENT_FILES: &str = "_agent";
 
+/// What the local server answers to model requests.
+const SERVER_SCRIPT: &str = "server.jsonl";
+
 /// Directories and placeholder values of one running case.
 pub struct Sandbox {
     _root: tempfile::TempDir,
@@ -29,13 +32,16 @@ impl Sandbox {
     ///
     /// # Errors
     /// When a file cannot be copied or a `.wat` file is no WebAssembly text.
-    pub fn new(case_directory: &Path, setup: &Setup) -> Result<Self> {
+    pub fn new(case_directory: &Path, setup: &Setup, variant: Option<&str>) -> Result<Self> {
         let root = tempfile::Builder::new().prefix("pier-case-").tempdir()?;
         let base = fs::canonicalize(root.path())?;
         let (work, home) = (base.join("work"), base.join("home"));
         fs::create_dir(&work)?;
         fs::create_dir(&home)?;
-        let server = setup.server.then(Server::start).transpose()?;
+        let script = case_directory.join(SERVER_SCRIPT);
+        let server = (setup.server || script.is_file())
+            .then(Server::start)
+            .transpose()?;
         let repository = repository();
         let mut placeholders = vec![
             ("<<cwd>>".to_owned(), work.display().to_string()),
@@ -65,6 +71,9 @@ impl Sandbox {
         if let Some(server) = &server {
             placeholders.push(("<<server>>".to_owned(), server.url().to_owned()));
         }
+        if let Some(variant) = variant {
+            placeholders.push(("<<each>>".to_owned(), variant.to_owned()));
+        }
         let sandbox = Self {
             _root: root,
             work,
@@ -73,6 +82,11 @@ impl Sandbox {
             server,
         };
         sandbox.fill(case_directory, setup)?;
+        if let Some(server) = &sandbox.server
+            && script.is_file()
+        {
+            server.play(&sandbox.expand(&fs::read_to_string(&script)?))?;
+        }
         Ok(sandbox)
     }
 
@@ -82,7 +96,7 @@ impl Sandbox {
     /// When the directories cannot be made.
     pub fn empty() -> Result<Self> {
         let nothing = tempfile::tempdir()?;
-        Self::new(nothing.path(), &Setup::default())
+        Self::new(nothing.path(), &Setup::default(), None)
     }
 
     fn fill(&self, case_directory: &Path, setup: &Setup) -> Result<()> {
@@ -90,6 +104,7 @@ impl Sandbox {
         let agent = case_directory.join(AGENT_FILES);
         if agent.is_dir() {
             copy_any(&agent, &self.agent())?;
+            self.expand_json(&self.agent())?;
         }
         for (name, source) in &setup.copy {
             let source = PathBuf::from(self.expand(source));
@@ -100,6 +115,26 @@ impl Sandbox {
                 .with_context(|| format!("cannot link {name}"))?;
         }
         Ok(())
+    }
+
+    /// Fills placeholders in the JSON files of a directory: the server's address is not known before.
+    fn expand_json(&self, directory: &Path) -> Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                fs::write(&path, self.expand(&fs::read_to_string(&path)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the local server found wrong.
+    pub fn server_problems(&self) -> Vec<String> {
+        let server = self.server.as_ref();
+        server.map(Server::problems).unwrap_or_default()
     }
 
     /// The working directory.
@@ -125,6 +160,7 @@ impl Sandbox {
     pub fn normalise(&self, text: &str) -> String {
         self.placeholders
             .iter()
+            .filter(|(placeholder, _)| placeholder != "<<each>>")
             .fold(text.to_owned(), |text, (placeholder, value)| {
                 text.replace(value, placeholder)
             })
@@ -190,6 +226,7 @@ fn copy_case(from: &Path, to: &Path, top: bool) -> Result<()> {
         let runner_only = name == "case.toml"
             || name.starts_with("steps.")
             || name == AGENT_FILES
+            || name == SERVER_SCRIPT
             || name.starts_with("expected.");
         if top && runner_only {
             continue;

@@ -69,18 +69,30 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 		return namespace;
 	};
 
+	const subscribe = (event: string, handler: EventHandler): (() => void) => {
+		const id = record.addHandler(event, handler);
+		runtime.announce(record, { handlers: [{ id, event }] });
+		return () => {
+			if (!record.handlers.delete(id)) return;
+			// Stays callable on stale objects (§4.5), where the host has dropped the handler already.
+			if (generation === record.generation) runtime.retract(record, "handler", id);
+		};
+	};
+
 	const registrations = {
 		on(event: string, handler: EventHandler): () => void {
 			usable();
 			requireText("on: event", event);
 			requireFunction(`on("${event}"): handler`, handler);
-			const id = record.addHandler(event, handler);
-			runtime.announce(record, { handlers: [{ id, event }] });
-			return () => {
-				if (!record.handlers.delete(id)) return;
-				// Stays callable on stale objects (§4.5), where the host has dropped the handler already.
-				if (generation === record.generation) runtime.retract(record, "handler", id);
-			};
+			return subscribe(event, handler);
+		},
+		/** kolega-contract §8: called with each record; what it returns is not awaited. */
+		onLlmTrace(sink: (record: unknown) => unknown): () => void {
+			usable();
+			requireFunction("onLlmTrace: sink", sink);
+			return subscribe("llm_trace", (event) => {
+				sink((event as { record: unknown }).record);
+			});
 		},
 		registerTool(definition: unknown): void {
 			usable();

@@ -53,7 +53,6 @@ export interface SyncMethods {
 	"ui.cancelDialog": Method<{ dialogId: number; reason: "timeout" | "signal" | "done" }, void>;
 	"tool.update": Method<{ callId: CallId; partial: unknown }, void>;
 	"stream.events": Method<{ callId: CallId; events: unknown[] }, { full?: boolean } | undefined>;
-	"stream.event": Method<{ callId: CallId; data: unknown }, void>;
 	"bash.data": Method<{ callId: CallId; data: string }, void>;
 	"bus.targets": Method<{ channel: string }, number>;
 	"bus.emit": Method<{ ext: ExtId; channel: string; data: unknown }, void>;
@@ -132,6 +131,7 @@ export interface AsyncMethods {
 		},
 		Record<string, unknown>
 	>;
+	"stream.event": Method<{ callId: CallId; data: unknown }, void>;
 	"stream.drain": Method<{ callId: CallId }, void>;
 	"stream.payload": Method<{ callId: CallId; payload: unknown }, { payload: unknown } | undefined>;
 	"stream.response": Method<{ callId: CallId; status: number; headers: unknown }, void>;

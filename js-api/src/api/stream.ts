@@ -59,7 +59,8 @@ function callbacks(callId: number, hooks: readonly StreamHook[]): Record<string,
 			hostCallAsync("stream.response", { callId, status: response.status, headers: response.headers });
 	}
 	if (hooks.includes("event")) {
-		options.onProviderStreamEvent = (data: unknown) => hostCall("stream.event", { callId, data });
+		// Awaited: handlers see the events in order, and before what the host makes of them.
+		options.onProviderStreamEvent = (data: unknown) => hostCallAsync("stream.event", { callId, data });
 	}
 	return options;
 }

@@ -2,13 +2,14 @@
 // are providers like any other. Credentials stay with the host; this says where a key may come from, runs logins, and streams.
 // It must never read or keep a credential beyond the request that carries it.
 
-import { type Api, getEnvApiKey, type Model, streamSimple } from "@earendil-works/pi-ai/compat";
+import { type Api, getEnvApiKey, type Model, type SimpleStreamOptions, streamSimple } from "@earendil-works/pi-ai/compat";
 import { registerLazyBedrockProvider } from "@earendil-works/pi-ai/lazy-bedrock-provider";
 import { registerLazyOAuthFlows } from "@earendil-works/pi-ai/lazy-oauth";
 import { builtinProviders } from "@earendil-works/pi-ai/providers/all";
 import type { ExtensionAPI, ProviderConfig } from "../../types/api.js";
 import { keyTemplate } from "./keys.ts";
 import { oauthOf } from "./oauth.ts";
+import { watchedStream } from "./watch.ts";
 
 registerLazyOAuthFlows();
 registerLazyBedrockProvider();
@@ -21,10 +22,8 @@ const FROM_ENVIRONMENT = "https://from-environment.invalid";
 
 /** Streams any model whose protocol the library speaks, also one of a provider that only describes an endpoint. */
 function stream(model: unknown, context: unknown, options: unknown): AsyncIterable<unknown> {
-	return streamSimple(
-		model as Model<Api>,
-		context as Parameters<typeof streamSimple>[1],
-		options as Parameters<typeof streamSimple>[2],
+	return watchedStream((model as Model<Api>).api, (options ?? {}) as SimpleStreamOptions, (watched) =>
+		streamSimple(model as Model<Api>, context as Parameters<typeof streamSimple>[1], watched),
 	);
 }
 

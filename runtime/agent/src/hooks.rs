@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bash::{BashOperations, BashResult};
 use crate::compaction::{CompactionPreparation, SuppliedCompaction};
 use crate::prompt::PromptOptions;
+use crate::provider::TraceRecord;
 
 macro_rules! hook_events {
     ($($variant:ident = $name:literal),* $(,)?) => {
@@ -68,6 +69,7 @@ hook_events! {
     BeforeProviderHeaders = "before_provider_headers",
     AfterProviderResponse = "after_provider_response",
     ProviderStreamEvent = "provider_stream_event",
+    LlmTrace = "llm_trace",
     AgentStart = "agent_start",
     AgentEnd = "agent_end",
     AgentBeforeSettle = "agent_before_settle",
@@ -563,6 +565,10 @@ pub enum Notification {
         model: String,
         data: Value,
     },
+    /// A model request ended.
+    LlmTrace {
+        record: Arc<TraceRecord>,
+    },
 }
 
 impl Notification {
@@ -579,6 +585,7 @@ impl Notification {
             Notification::ThinkingLevelSelect { .. } => Some(HookEvent::ThinkingLevelSelect),
             Notification::AfterProviderResponse { .. } => Some(HookEvent::AfterProviderResponse),
             Notification::ProviderStreamEvent { .. } => Some(HookEvent::ProviderStreamEvent),
+            Notification::LlmTrace { .. } => Some(HookEvent::LlmTrace),
         }
     }
 }

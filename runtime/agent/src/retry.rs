@@ -31,6 +31,10 @@ const TRANSIENT_PATTERNS: &[&str] = &[
     "provider returned error",
     r"(network|connection)[ _]?(error|refused|lost|closed|reset)",
     "fetch failed",
+    // How the engine's fetch says that a connection broke or never came to be.
+    "error reading a body from connection",
+    "error sending request",
+    "connection closed before message completed",
     "socket hang up",
     r"\b(ECONNRESET|ECONNREFUSED|ECONNABORTED|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)\b",
     r"time(d)?[ -]?out",
@@ -86,10 +90,19 @@ pub fn is_overflow_text(text: &str) -> bool {
     OVERFLOW.is_match(text) && !THROTTLING.is_match(text)
 }
 
+/// Milliseconds that the provider asked to wait before the next attempt.
+fn asked_to_wait(message: &AssistantMessage) -> Option<u64> {
+    message.extra.get("retryAfterMs")?.as_u64()
+}
+
 /// Whether a failed answer should be asked for again.
-pub fn is_retryable(message: &AssistantMessage) -> bool {
+pub fn is_retryable(message: &AssistantMessage, settings: &RetrySettings) -> bool {
     let text = message.error_message.as_deref().unwrap_or_default();
+    // A provider that wants a longer pause than people would wait for is a failure, not a reason to hang.
+    let pause_is_bearable =
+        asked_to_wait(message).is_none_or(|ms| ms <= settings.max_agent_delay_ms);
     message.stop_reason == StopReason::Error
+        && pause_is_bearable
         && TRANSIENT.is_match(text)
         && !ACCOUNT_LIMIT.is_match(text)
         && !is_overflow_text(text)
@@ -129,8 +142,8 @@ pub fn overflow(message: &AssistantMessage, model: &Model) -> Option<Overflow> {
     }
 }
 
-/// Milliseconds before retry number `attempt`, counted from 1.
-pub fn delay_ms(settings: &RetrySettings, attempt: u32) -> u64 {
+/// Milliseconds before retry number `attempt`, counted from 1, of a request that failed with `answer`.
+pub fn delay_ms(settings: &RetrySettings, attempt: u32, answer: &AssistantMessage) -> u64 {
     let factor = 1u64
         .checked_shl(attempt.saturating_sub(1))
         .unwrap_or(u64::MAX);
@@ -138,6 +151,7 @@ pub fn delay_ms(settings: &RetrySettings, attempt: u32) -> u64 {
         .base_delay_ms
         .saturating_mul(factor)
         .min(settings.max_agent_delay_ms)
+        .max(asked_to_wait(answer).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -167,15 +181,17 @@ mod tests {
 
     #[test]
     fn transient_errors_are_retried_and_account_limits_are_not() {
+        let settings = RetrySettings::default();
         for text in [
             "529 overloaded",
             "HTTP 503",
             "fetch failed",
+            "error reading a body from connection",
             "Request timed out",
             "read ECONNRESET",
             "RESOURCE_EXHAUSTED",
         ] {
-            assert!(is_retryable(&failed(text)), "{text}");
+            assert!(is_retryable(&failed(text), &settings), "{text}");
         }
         for text in [
             "invalid api key",
@@ -185,7 +201,7 @@ mod tests {
             "prompt is too long (500 tokens)",
             "room 15000",
         ] {
-            assert!(!is_retryable(&failed(text)), "{text}");
+            assert!(!is_retryable(&failed(text), &settings), "{text}");
         }
     }
 
@@ -227,11 +243,28 @@ mod tests {
             max_agent_delay_ms: 60_000,
             ..RetrySettings::default()
         };
-        let delays: Vec<_> = (1..8).map(|attempt| delay_ms(&settings, attempt)).collect();
+        let plain = failed("503");
+        let delays: Vec<_> = (1..8)
+            .map(|attempt| delay_ms(&settings, attempt, &plain))
+            .collect();
         assert_eq!(
             delays,
             [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]
         );
-        assert_eq!(delay_ms(&settings, 200), 60_000);
+        assert_eq!(delay_ms(&settings, 200, &plain), 60_000);
+    }
+
+    #[test]
+    fn a_pause_that_the_provider_asks_for_is_kept_or_refused() {
+        let settings = RetrySettings::default();
+        let asking = |ms: u64| {
+            let mut message = failed("429 rate limit");
+            message.extra.insert("retryAfterMs".into(), ms.into());
+            message
+        };
+        assert_eq!(delay_ms(&settings, 1, &asking(30_000)), 30_000);
+        assert_eq!(delay_ms(&settings, 1, &asking(10)), 2_000);
+        assert!(is_retryable(&asking(60_000), &settings));
+        assert!(!is_retryable(&asking(60_001), &settings));
     }
 }

@@ -123,6 +123,7 @@ fn dialect(args: &Args, environment: &Environment) -> anyhow::Result<Dialect> {
 fn options(args: Args, environment: Environment) -> StartOptions {
     StartOptions {
         script: args.script.map(|path| environment.cwd.join(path)),
+        trace: args.trace.map(|path| environment.cwd.join(path)),
         cwd: environment.cwd,
         agent_dir: environment.agent_dir,
         session_dir_variable: environment.session_dir,

@@ -13,9 +13,9 @@ use super::{CompactionPreparation, SuppliedCompaction};
 use crate::agent_session::inner::Inner;
 use crate::clock::now_ms;
 use crate::hooks::CompactingOutcome;
+use crate::provider::source::Source;
 use crate::provider::{ModelRequest, RequestKind, RequestObserver};
 use crate::retry;
-use crate::run::Source;
 
 const SYSTEM_PROMPT: &str = "You write summaries of conversations between a user and a coding agent. The summary replaces \
 the conversation for the agent that goes on with the work, so it must hold everything that agent needs. You do not \
@@ -112,13 +112,17 @@ impl Inner {
         let settings = self.settings();
         let mut attempt = 0;
         loop {
-            let answer = self.request_summary(model, &prompt, cancel).await;
+            let kind = match purpose.source {
+                SummarySource::Compaction => RequestKind::Compaction,
+                SummarySource::BranchSummary => RequestKind::BranchSummary,
+            };
+            let answer = self.request_summary(model, &prompt, kind, cancel).await;
             if cancel.is_cancelled() || answer.stop_reason == StopReason::Aborted {
                 return Err(SummaryError::Cancelled);
             }
             let again = settings.retry.enabled
                 && attempt < settings.retry.max_retries
-                && retry::is_retryable(&answer);
+                && retry::is_retryable(&answer, &settings.retry);
             if !again {
                 if attempt > 0 {
                     self.emit(AgentEvent::SummarizationRetryFinished {}).await;
@@ -126,7 +130,7 @@ impl Inner {
                 return check(answer);
             }
             attempt += 1;
-            let delay_ms = retry::delay_ms(&settings.retry, attempt);
+            let delay_ms = retry::delay_ms(&settings.retry, attempt, &answer);
             self.emit(AgentEvent::SummarizationRetryScheduled {
                 attempt,
                 max_attempts: settings.retry.max_retries,
@@ -153,6 +157,7 @@ impl Inner {
         &self,
         model: &Arc<Model>,
         prompt: &str,
+        kind: RequestKind,
         cancel: &CancellationToken,
     ) -> AssistantMessage {
         let failed = |text: String| AssistantMessage {
@@ -171,16 +176,18 @@ impl Inner {
         }
         let request = ModelRequest {
             model: model.clone(),
-            kind: RequestKind::Summary,
+            kind,
             system_prompt: SYSTEM_PROMPT.to_owned(),
             messages: vec![Arc::new(Message::user(prompt, Vec::new(), now_ms()))],
             tools: Vec::new(),
             thinking_level: self.thinking_level(),
             session_id: self.session.session_id(),
+            options: serde_json::Map::new(),
             observer: RequestObserver::new(self.hooks()),
         };
-        Source::open(entry.provider, request, cancel, self.idle_limit())
-            .collect(model)
+        let trace = self.providers.trace(&request, Some(self.hooks()));
+        Source::open(entry.provider, request, cancel, self.idle_limit(), trace)
+            .collect(model, |_| std::future::ready(()))
             .await
     }
 }

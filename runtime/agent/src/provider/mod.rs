@@ -4,7 +4,9 @@
 
 mod registry;
 pub mod scripted;
+pub mod source;
 pub mod stream;
+mod trace;
 
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use registry::{ProviderEntry, ProviderRegistry};
+pub use trace::{Outcome, RequestRole, RequestTrace, TraceRecord, TraceSink};
 
 use crate::hooks::{ExtensionHooks, HookEvent, Notification};
 
@@ -46,13 +49,20 @@ pub trait ModelProvider: Send + Sync {
 #[error("{0}")]
 pub struct ProviderError(pub String);
 
-/// What a request is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who asks, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestKind {
     /// A turn of the conversation.
     Turn,
-    /// A compaction or branch summary: no tools, no prompt caching.
-    Summary,
+    /// The summary of a compaction: no tools, no prompt caching.
+    Compaction,
+    /// The summary of a branch that is left: the same.
+    BranchSummary,
+    /// An extension, outside the session.
+    Extension {
+        /// Its path, as reported.
+        path: String,
+    },
 }
 
 /// One request to a model.
@@ -69,6 +79,8 @@ pub struct ModelRequest {
     pub tools: Vec<ToolDeclaration>,
     pub thinking_level: ThinkingLevel,
     pub session_id: String,
+    /// Further options of the asker, as the model library names them (`maxTokens`, `temperature` …); usually none.
+    pub options: serde_json::Map<String, Value>,
     /// Reports and rewrites what goes over the wire.
     pub observer: RequestObserver,
 }

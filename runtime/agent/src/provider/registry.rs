@@ -7,7 +7,9 @@ use indexmap::IndexMap;
 use parking_lot::RwLock;
 use pier_protocol::model::Model;
 
-use super::ModelProvider;
+use super::trace::Sinks;
+use super::{ModelProvider, ModelRequest, RequestTrace, TraceSink};
+use crate::hooks::ExtensionHooks;
 
 /// One registration of a provider.
 #[derive(Clone)]
@@ -24,11 +26,29 @@ struct Registered {
 
 /// All providers. Cheap to share behind an `Arc`.
 #[derive(Default)]
-pub struct ProviderRegistry(RwLock<IndexMap<String, Vec<Registered>>>);
+pub struct ProviderRegistry {
+    /// By name; the last one of a name is in force.
+    registered: RwLock<IndexMap<String, Vec<Registered>>>,
+    trace: Sinks,
+}
 
 impl ProviderRegistry {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sends a record of every request to `sink` from now on.
+    pub fn add_trace_sink(&self, sink: Arc<dyn TraceSink>) {
+        self.trace.add(sink);
+    }
+
+    /// The trace of a request that is about to be sent; `None` when nobody wants it.
+    pub fn trace(
+        &self,
+        request: &ModelRequest,
+        hooks: Option<Arc<dyn ExtensionHooks>>,
+    ) -> Option<RequestTrace> {
+        RequestTrace::begin(&self.trace, hooks, request)
     }
 
     /// Registers `name` for `owner`, replacing that owner's earlier registration of the name and hiding everyone
@@ -47,7 +67,7 @@ impl ProviderRegistry {
                 Arc::new(model)
             })
             .collect();
-        let mut state = self.0.write();
+        let mut state = self.registered.write();
         let stack = state.entry(name.to_owned()).or_default();
         stack.retain(|registered| registered.owner != owner);
         stack.push(Registered {
@@ -58,7 +78,7 @@ impl ProviderRegistry {
 
     /// Removes an owner's registration of `name`.
     pub fn unregister(&self, owner: &str, name: &str) {
-        let mut state = self.0.write();
+        let mut state = self.registered.write();
         if let Some(stack) = state.get_mut(name) {
             stack.retain(|registered| registered.owner != owner);
             if stack.is_empty() {
@@ -69,7 +89,7 @@ impl ProviderRegistry {
 
     /// Removes everything an owner registered.
     pub fn clear_owner(&self, owner: &str) {
-        let mut state = self.0.write();
+        let mut state = self.registered.write();
         for stack in state.values_mut() {
             stack.retain(|registered| registered.owner != owner);
         }
@@ -78,21 +98,28 @@ impl ProviderRegistry {
 
     /// The effective registration of a provider.
     pub fn get(&self, name: &str) -> Option<ProviderEntry> {
-        self.0
+        self.registered
             .read()
             .get(name)
             .and_then(|stack| stack.last())
             .map(|registered| registered.entry.clone())
     }
 
+    /// Whether the effective registration of `name` is this owner's.
+    pub fn is_owner(&self, owner: &str, name: &str) -> bool {
+        let state = self.registered.read();
+        let effective = state.get(name).and_then(|stack| stack.last());
+        effective.is_some_and(|registered| registered.owner == owner)
+    }
+
     /// Names of all providers, in order of first registration.
     pub fn names(&self) -> Vec<String> {
-        self.0.read().keys().cloned().collect()
+        self.registered.read().keys().cloned().collect()
     }
 
     /// All models of all providers.
     pub fn models(&self) -> Vec<Arc<Model>> {
-        self.0
+        self.registered
             .read()
             .values()
             .filter_map(|stack| stack.last())

@@ -1,13 +1,11 @@
 //! One request to the model and the answer to it: context, hooks, provider, stream events (spec/agent-loop.md §4.4).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use futures::FutureExt as _;
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{AssistantMessage, Message, StopReason, SystemMessage};
 use pier_protocol::model::Model;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -16,18 +14,11 @@ use crate::clock::now_ms;
 use crate::convert::to_provider_messages;
 use crate::hooks::{ExtensionHooks, HookEvent};
 use crate::prompt::PromptState;
+use crate::provider::source::{self, Source, skeleton};
 use crate::provider::stream::{Assembler, Step};
-use crate::provider::{AssistantEvent, ModelProvider, ModelRequest, RequestKind, RequestObserver};
+use crate::provider::{ModelProvider, ModelRequest, RequestKind, RequestObserver};
 use crate::session::{EntryRef, SessionError as StorageError};
 
-/// Events of a provider that may wait for the session.
-const STREAM_DEPTH: usize = 64;
-/// How long an aborted provider may take to say its last word.
-const ABORT_GRACE: Duration = Duration::from_secs(3);
-/// How long a provider may go on after its final event.
-const END_GRACE: Duration = Duration::from_secs(2);
-/// Longest silence of a provider, unless the setting `httpIdleTimeoutMs` says otherwise.
-const IDLE_LIMIT: Duration = Duration::from_secs(300);
 /// Text of an answer that was aborted before its request.
 const ABORTED_TEXT: &str = "This operation was aborted";
 
@@ -122,6 +113,7 @@ impl Inner {
             tools: prompt.declarations(),
             thinking_level: self.thinking_level(),
             session_id: self.session.session_id(),
+            options: serde_json::Map::new(),
             observer: RequestObserver::new(hooks),
         }
     }
@@ -134,7 +126,15 @@ impl Inner {
         cancel: CancellationToken,
     ) -> (AssistantMessage, bool) {
         let mut assembler = Assembler::new(skeleton(&request.model));
-        let mut source = Source::open(provider, request, &cancel, self.idle_limit());
+        let trace = self.providers.trace(&request, Some(self.hooks()));
+        let mut source = Source::open(provider, request, &cancel, self.idle_limit(), trace);
+        let message = self.read(&mut source, &mut assembler).await;
+        source.traced(&message).await;
+        (message, assembler.has_started())
+    }
+
+    /// The stream's final message, announcing everything on the way.
+    async fn read(&self, source: &mut Source, assembler: &mut Assembler) -> AssistantMessage {
         loop {
             let event = match source.next().await {
                 Ok(Some(event)) => event,
@@ -146,29 +146,9 @@ impl Inner {
                             None => String::new(),
                         },
                     };
-                    let reason = if cancel.is_cancelled() {
-                        StopReason::Aborted
-                    } else {
-                        StopReason::Error
-                    };
-                    return (assembler.fail(reason, text), assembler.has_started());
+                    return assembler.fail(source.end_reason(), text);
                 }
-                Err(Stalled::Aborted) => {
-                    return (
-                        assembler.fail(StopReason::Aborted, "Request was aborted"),
-                        assembler.has_started(),
-                    );
-                }
-                Err(Stalled::Idle(limit)) => {
-                    let text = format!(
-                        "The provider sent nothing for {} s: timed out",
-                        limit.as_secs()
-                    );
-                    return (
-                        assembler.fail(StopReason::Error, text),
-                        assembler.has_started(),
-                    );
-                }
+                Err(stalled) => return stalled.message(assembler),
             };
             match assembler.accept(event) {
                 Ok(Step::Started) => {
@@ -193,37 +173,18 @@ impl Inner {
                         ),
                         false => *message,
                     };
-                    return (message, assembler.has_started());
+                    return message;
                 }
                 Err(fault) => {
-                    return (
-                        assembler.fail(StopReason::Error, fault.to_string()),
-                        assembler.has_started(),
-                    );
+                    return assembler.fail(StopReason::Error, fault.to_string());
                 }
             }
         }
     }
 
     /// Longest silence of a provider.
-    pub(crate) fn idle_limit(&self) -> Duration {
-        self.settings()
-            .raw
-            .get("httpIdleTimeoutMs")
-            .and_then(serde_json::Value::as_u64)
-            .filter(|ms| *ms > 0)
-            .map_or(IDLE_LIMIT, Duration::from_millis)
-    }
-}
-
-fn skeleton(model: &Model) -> AssistantMessage {
-    AssistantMessage {
-        api: model.api.clone(),
-        provider: model.provider.clone(),
-        model: model.id.clone(),
-        stop_reason: StopReason::Pending,
-        timestamp: now_ms(),
-        ..AssistantMessage::default()
+    pub(crate) fn idle_limit(&self) -> std::time::Duration {
+        source::idle_limit(&self.settings().raw)
     }
 }
 
@@ -232,117 +193,6 @@ fn failure(model: &Model, stop_reason: StopReason, text: impl Into<String>) -> A
         stop_reason,
         error_message: Some(text.into()),
         ..skeleton(model)
-    }
-}
-
-/// Why nothing comes any more.
-enum Stalled {
-    Aborted,
-    Idle(Duration),
-}
-
-/// A provider at work and the events it sends. Dropping it stops the provider.
-pub(crate) struct Source {
-    events: mpsc::Receiver<AssistantEvent>,
-    task: tokio::task::JoinHandle<Option<String>>,
-    cancel: CancellationToken,
-    idle_limit: Duration,
-}
-
-impl Source {
-    pub(crate) fn open(
-        provider: Arc<dyn ModelProvider>,
-        request: ModelRequest,
-        cancel: &CancellationToken,
-        idle_limit: Duration,
-    ) -> Self {
-        let (sender, events) = mpsc::channel(STREAM_DEPTH);
-        let token = cancel.clone();
-        let task = tokio::spawn(async move {
-            let work = provider.stream(request, sender, token);
-            match std::panic::AssertUnwindSafe(work).catch_unwind().await {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(_) => Some("The provider failed internally".to_owned()),
-            }
-        });
-        Source {
-            events,
-            task,
-            cancel: cancel.clone(),
-            idle_limit,
-        }
-    }
-
-    /// The next event; `None` at the end of the stream.
-    async fn next(&mut self) -> Result<Option<AssistantEvent>, Stalled> {
-        if self.cancel.is_cancelled() {
-            return tokio::time::timeout(ABORT_GRACE, self.events.recv())
-                .await
-                .map_err(|_| Stalled::Aborted);
-        }
-        tokio::select! {
-            biased;
-            event = self.events.recv() => Ok(event),
-            () = self.cancel.cancelled() => {
-                tokio::time::timeout(ABORT_GRACE, self.events.recv()).await.map_err(|_| Stalled::Aborted)
-            }
-            () = tokio::time::sleep(self.idle_limit) => Err(Stalled::Idle(self.idle_limit)),
-        }
-    }
-
-    /// What the provider's task said when its stream was over: an error text.
-    async fn outcome(&mut self) -> Option<String> {
-        match tokio::time::timeout(END_GRACE, &mut self.task).await {
-            Ok(Ok(text)) => text,
-            Ok(Err(_)) => Some("The provider was stopped".to_owned()),
-            Err(_) => None,
-        }
-    }
-
-    /// After the final event: whether another one comes. Waits for the provider to end, within limits.
-    async fn extra_event(&mut self) -> bool {
-        matches!(
-            tokio::time::timeout(END_GRACE, self.events.recv()).await,
-            Ok(Some(_))
-        )
-    }
-
-    /// Reads a stream without announcing anything, for summaries.
-    pub(crate) async fn collect(&mut self, model: &Model) -> AssistantMessage {
-        let mut assembler = Assembler::new(skeleton(model));
-        loop {
-            match self.next().await {
-                Ok(Some(event)) => match assembler.accept(event) {
-                    Ok(Step::Finished(message)) => return *message,
-                    Ok(_) => {}
-                    Err(fault) => return assembler.fail(StopReason::Error, fault.to_string()),
-                },
-                Ok(None) => {
-                    let text = self
-                        .outcome()
-                        .await
-                        .or_else(|| assembler.ended().map(|fault| fault.to_string()));
-                    return assembler.fail(StopReason::Error, text.unwrap_or_default());
-                }
-                Err(Stalled::Aborted) => {
-                    return assembler.fail(StopReason::Aborted, "Request was aborted");
-                }
-                Err(Stalled::Idle(limit)) => {
-                    let text = format!(
-                        "The provider sent nothing for {} s: timed out",
-                        limit.as_secs()
-                    );
-                    return assembler.fail(StopReason::Error, text);
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Source {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

@@ -13,8 +13,6 @@ mod turns;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use answer::Source;
-
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{AssistantMessage, Message, StopReason};
 
@@ -202,7 +200,7 @@ impl Inner {
         settings.retry.enabled
             && !run.aborted()
             && run.retries < settings.retry.max_retries
-            && retry::is_retryable(answer)
+            && retry::is_retryable(answer, &settings.retry)
     }
 
     async fn wait_for_retry(
@@ -214,7 +212,7 @@ impl Inner {
         let settings = self.settings();
         run.retries += 1;
         let attempt = run.retries;
-        let delay_ms = retry::delay_ms(&settings.retry, attempt);
+        let delay_ms = retry::delay_ms(&settings.retry, attempt, answer);
         self.emit(AgentEvent::AutoRetryStart {
             attempt,
             max_attempts: settings.retry.max_retries,

@@ -30,8 +30,15 @@ pub struct BridgeHooks {
 impl ExtensionHost {
     /// What the agent calls. One object serves any number of reloads.
     pub fn hooks(&self) -> Arc<dyn ExtensionHooks> {
+        self.shared.hooks()
+    }
+}
+
+impl Shared {
+    /// See [`ExtensionHost::hooks`].
+    pub(crate) fn hooks(self: &Arc<Self>) -> Arc<dyn ExtensionHooks> {
         Arc::new(BridgeHooks {
-            shared: self.shared.clone(),
+            shared: self.clone(),
         })
     }
 }
@@ -246,7 +253,11 @@ impl ExtensionHooks for BridgeHooks {
 
     async fn before_provider_headers(&self, headers: &Value) -> Option<Value> {
         let mut rule = combine::Headers::new(event(json!({"headers": headers})));
-        self.run(&["before_provider_headers"], &mut rule, self.abortable())
+        let circumstances = Circumstances {
+            trusted_only: true,
+            ..self.abortable()
+        };
+        self.run(&["before_provider_headers"], &mut rule, circumstances)
             .await;
         rule.into_headers().map(Value::Object)
     }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::Purpose;
 use crate::discovery::Profile;
 use crate::host::Shared;
-use crate::isolate::CallError;
+use crate::isolate::{CallError, PermissionProfile};
 use crate::limits::Budget;
 use crate::registry::{ExtensionInfo, Subscriber};
 use crate::report::describe;
@@ -43,6 +43,8 @@ pub(crate) struct Circumstances {
     pub(crate) cancel: Option<CancellationToken>,
     /// Only extensions of this profile.
     pub(crate) only: Option<Profile>,
+    /// Only extensions with full rights: the event carries secrets.
+    pub(crate) trusted_only: bool,
     /// Extensions that are left out (they timed out on this kind before).
     pub(crate) muted: Vec<u32>,
 }
@@ -94,6 +96,8 @@ impl Shared {
                 .only
                 .is_some_and(|profile| profile != info.profile)
                 || circumstances.muted.contains(&info.id)
+                || circumstances.trusted_only
+                    && info.isolate.permissions != PermissionProfile::Trusted
                 || info.isolate.has_ended()
             {
                 continue;

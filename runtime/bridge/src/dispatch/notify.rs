@@ -122,6 +122,10 @@ impl Shared {
                 })
                 .await;
             }
+            Notification::LlmTrace { record } => {
+                self.announce("llm_trace", || event(json!({"record": &*record})))
+                    .await;
+            }
         }
     }
 

@@ -102,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) plan: RwLock<Option<DiscoveryPlan>>,
     /// Given on the command line; kept over reloads.
     pub(crate) flag_values: RwLock<Map<String, Value>>,
+    /// What `models.json` says.
+    pub(crate) models_file: RwLock<Arc<crate::providers::models_file::ModelsFile>>,
     pub(crate) auth_cache: crate::providers::credentials::AuthCache,
     /// Keys given for this process only (`--api-key`), by provider.
     pub(crate) runtime_keys: RwLock<HashMap<String, String>>,
@@ -146,6 +148,7 @@ impl ExtensionHost {
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
             flag_values: RwLock::new(Map::new()),
+            models_file: RwLock::default(),
             auth_cache: crate::providers::credentials::AuthCache::default(),
             runtime_keys: RwLock::default(),
             isolates: Mutex::default(),

@@ -71,7 +71,6 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("render.invalidate", ui::invalidate),
     ("tool.update", streams::tool_update),
     ("stream.events", streams::stream_events),
-    ("stream.event", streams::stream_event),
     ("bash.data", streams::bash_data),
     ("bus.targets", bus::targets),
     ("bus.emit", bus::emit),
@@ -127,6 +126,9 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     }),
     ("refreshModels", |caller, args| {
         Box::pin(models::refresh_models(caller, args))
+    }),
+    ("stream.event", |caller, args| {
+        Box::pin(streams::stream_event(caller, args))
     }),
     ("stream.drain", |caller, args| {
         Box::pin(streams::stream_drain(caller, args))

@@ -31,16 +31,18 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
     let call = caller.call(&args)?;
     let handle = args.optional_number("onEvent")?;
     let number = args.number("completionId")?;
-    let completion = Completion {
-        model: args.take("model"),
-        context: args.take("context"),
-        options: args.take("options"),
-    };
     let ext = call
         .as_ref()
         .map(|call| call.ext)
         .or_else(|| caller.slot.ids().first().copied())
         .unwrap_or_default();
+    let info = caller.shared.registry.get(ext);
+    let completion = Completion {
+        asked_by: info.map_or_else(|| caller.slot.name.clone(), |info| info.path.clone()),
+        model: args.take("model"),
+        context: args.take("context"),
+        options: args.take("options"),
+    };
     let cancel = call.map_or_else(CancellationToken::new, |call| call.gone.child_token());
     let mut pending = caller.shared.completions.add(caller.slot.id, number);
     let events = |events: Vec<Value>| {

@@ -124,19 +124,24 @@ pub(super) fn models(caller: &Caller, args: Args<'_>) -> Answer {
 pub(super) fn providers(caller: &Caller, _: Args<'_>) -> Answer {
     let shared = &caller.shared;
     let list = shared.options.providers.names().into_iter().map(|name| {
-        let registration = shared
-            .registration_of(&name)
-            .map(|(_, registration)| registration);
+        let file = shared.models_file();
+        let registrations = shared.registrations_of(&name);
+        let configs: Vec<&Value> = file
+            .provider(&name)
+            .into_iter()
+            .chain(registrations.iter().map(|(_, known)| &known.config))
+            .collect();
         let member = |key: &str| {
-            registration
-                .as_ref()
-                .and_then(|registration| registration.config.get(key))
-                .and_then(Value::as_str)
+            let mut values = configs
+                .iter()
+                .filter_map(|config| config.get(key)?.as_str());
+            values.next()
         };
-        let auth = match (shared.stored_kind(&name).as_deref(), member("apiKey")) {
+        let template = shared.key_template(&name);
+        let auth = match (shared.stored_kind(&name).as_deref(), template) {
             (Some("oauth"), _) => "oauth",
             (Some(_), _) => "api_key",
-            (None, Some(template)) => match std::env::var_os(template) {
+            (None, Some(template)) => match std::env::var_os(&template) {
                 Some(_) => "env",
                 None if template.contains('$') => "env",
                 None => "api_key",

@@ -37,13 +37,10 @@ pub(super) fn stream_events(caller: &Caller, mut args: Args<'_>) -> Answer {
     Ok(full.then(|| json!({"full": true})))
 }
 
-pub(super) fn stream_event(caller: &Caller, mut args: Args<'_>) -> Answer {
-    let sink = sink(caller, &args)?;
+pub(super) async fn stream_event(caller: Caller, mut args: Args<'static>) -> Answer {
+    let sink = sink(&caller, &args)?;
     let data = args.take("data");
-    caller
-        .shared
-        .runtime
-        .spawn(async move { sink.observer.stream_event(&sink.model, data).await });
+    sink.observer.stream_event(&sink.model, data).await;
     Ok(None)
 }
 

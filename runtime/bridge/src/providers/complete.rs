@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use pier_agent::provider::{AssistantEvent, ModelRequest, RequestKind, RequestObserver};
+use pier_agent::provider::source::{Source, idle_limit};
+use pier_agent::provider::{ModelRequest, RequestKind, RequestObserver};
 use pier_protocol::message::Message;
 use pier_protocol::model::{Model, ThinkingLevel};
 use pier_protocol::tool::ToolDeclaration;
-use serde_json::Value;
-use tokio::sync::mpsc;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Shared;
 use crate::providers::stream::{assistant, event_json};
 
-/// Events that may wait between provider and extension.
-const CHANNEL: usize = 64;
-
 /// What an extension asks for.
 pub(crate) struct Completion {
+    /// Path of the extension.
+    pub(crate) asked_by: String,
     pub(crate) model: Value,
     pub(crate) context: Value,
     pub(crate) options: Value,
@@ -36,34 +35,27 @@ impl Shared {
         F: Future<Output = ()> + Send,
     {
         let request = self.completion_request(completion)?;
-        let entry = self
-            .options
-            .providers
+        let providers = &self.options.providers;
+        let entry = providers
             .get(&request.model.provider)
             .ok_or_else(|| format!("Unknown provider \"{}\"", request.model.provider))?;
-        let (sender, mut receiver) = mpsc::channel(CHANNEL);
-        let run = entry.provider.stream(request, sender, cancel);
-        let read = async {
-            let mut last = None;
-            let mut batch = Vec::new();
-            while receiver.recv_many(&mut batch, CHANNEL).await > 0 {
-                for event in &batch {
-                    match event {
-                        AssistantEvent::Done { message } => last = Some(assistant(message)),
-                        AssistantEvent::Error { error } => last = Some(assistant(error)),
-                        _ => {}
-                    }
-                }
-                on_events(batch.drain(..).map(|event| event_json(&event)).collect()).await;
-            }
-            last
-        };
-        let (outcome, last) = tokio::join!(run, read);
-        match (last, outcome) {
-            (Some(message), _) => Ok(message),
-            (None, Err(error)) => Err(error.to_string()),
-            (None, Ok(())) => Err("the provider's stream ended without a result".into()),
+        if !entry.provider.has_credentials(&request.model) {
+            return Err(format!(
+                "No API key found for provider \"{}\".",
+                request.model.provider
+            ));
         }
+        let model = request.model.clone();
+        let settings = self.settings();
+        let limit = idle_limit(settings.as_object().unwrap_or(&Map::new()));
+        let trace = providers.trace(&request, Some(self.hooks()));
+        let mut source = Source::open(entry.provider, request, &cancel, limit, trace);
+        let message = source
+            .collect(&model, |events| {
+                on_events(events.iter().map(event_json).collect())
+            })
+            .await;
+        Ok(assistant(&message))
     }
 
     fn completion_request(&self, completion: Completion) -> Result<ModelRequest, String> {
@@ -98,7 +90,9 @@ impl Shared {
             .and_then(ThinkingLevel::parse);
         Ok(ModelRequest {
             model,
-            kind: RequestKind::Summary,
+            kind: RequestKind::Extension {
+                path: completion.asked_by,
+            },
             system_prompt: member("systemPrompt")
                 .and_then(|prompt| prompt.as_str().map(str::to_string))
                 .unwrap_or_default(),
@@ -111,7 +105,17 @@ impl Shared {
                 .and_then(Value::as_str)
                 .unwrap_or("extension")
                 .to_string(),
+            options: own_options(&completion.options),
             observer: RequestObserver::none(),
         })
     }
+}
+
+/// The options that the host does not decide itself.
+fn own_options(options: &Value) -> Map<String, Value> {
+    let mut options = options.as_object().cloned().unwrap_or_default();
+    for decided in ["sessionId", "reasoning"] {
+        options.shift_remove(decided);
+    }
+    options
 }

@@ -122,10 +122,7 @@ impl Shared {
                 .await
                 .map(Some);
         }
-        let registered = self
-            .registration_of(provider)
-            .filter(|(_, registration)| registration.has_oauth);
-        if registered.is_none() {
+        if !self.has_login(provider) {
             return Ok(credential
                 .get("access")
                 .and_then(Value::as_str)
@@ -153,6 +150,13 @@ impl Shared {
         Ok(key.as_str().map(str::to_string))
     }
 
+    fn has_login(&self, provider: &str) -> bool {
+        let registrations = self.registrations_of(provider);
+        registrations
+            .iter()
+            .any(|(_, registration)| registration.has_oauth)
+    }
+
     /// Logs in to a provider of an extension and stores what it returns.
     pub(crate) async fn login(self: &Arc<Self>, provider: &str) -> Result<(), String> {
         let answer = self.oauth(provider, "login", json!({})).await?;
@@ -177,8 +181,9 @@ impl Shared {
         payload: Value,
     ) -> Result<Value, String> {
         let (info, _) = self
-            .registration_of(provider)
-            .filter(|(_, registration)| registration.has_oauth)
+            .registrations_of(provider)
+            .into_iter()
+            .find(|(_, registration)| registration.has_oauth)
             .ok_or_else(|| format!("provider \"{provider}\" has no login"))?;
         let scope = self
             .calls

@@ -21,6 +21,11 @@ pub(crate) enum Key {
     Missing(String),
 }
 
+/// Whether a text stands for something else: headers are looked up in the environment only when they say so.
+pub(crate) fn is_template(text: &str) -> bool {
+    text.starts_with('!') || text.contains('$')
+}
+
 /// Leading `!` or any `$` makes a template; else the name of a set environment variable; else the text itself.
 pub(crate) fn parse(text: &str, env: Env<'_>) -> Key {
     if let Some(command) = text.strip_prefix('!') {

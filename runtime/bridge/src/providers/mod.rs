@@ -1,39 +1,88 @@
-//! Model providers that extensions register, as providers of the agent (`spec/extension-api.md` §7.6).
+//! Model providers that extensions register or `models.json` describes, as providers of the agent
+//! (`spec/extension-api.md` §7.6). Where their keys and headers come from is in [`access`].
 
+mod access;
 pub(crate) mod complete;
 pub(crate) mod credentials;
+mod hosted;
 pub(crate) mod key;
 pub(crate) mod models;
+pub(crate) mod models_file;
 pub(crate) mod stream;
 pub(crate) mod validate;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use pier_agent::hooks::HookEvent;
-use pier_agent::provider::{AssistantEvent, ModelProvider, ModelRequest, ProviderError};
 use pier_protocol::extension::ProviderRegistration;
-use pier_protocol::message::Message;
-use pier_protocol::model::{Model, ThinkingLevel};
+use pier_protocol::model::Model;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Purpose;
-use crate::host::Shared;
-use crate::isolate::CallError;
+use crate::host::{ExtensionHost, Shared};
+use crate::isolate::PermissionProfile;
 use crate::registry::ExtensionInfo;
-use crate::report::describe;
-use stream::StreamSink;
+use hosted::HostedProvider;
+use models_file::ModelsFile;
 
-/// One registered provider.
-struct ExtensionProvider {
-    shared: Weak<Shared>,
-    info: Arc<ExtensionInfo>,
-    registration: ProviderRegistration,
+/// Owner of what only `models.json` defines.
+const FILE_OWNER: &str = "models.json";
+
+impl ExtensionHost {
+    /// Reads `models.json` and offers the providers that it defines completely; the others wait for whoever defines
+    /// them. Answers what is wrong with the file.
+    pub fn load_models_file(&self) -> Vec<String> {
+        let shared = &self.shared;
+        let file = match ModelsFile::load(&shared.options.agent_dir.join("models.json")) {
+            Ok(file) => file,
+            Err(problem) => return vec![problem],
+        };
+        *shared.models_file.write() = Arc::new(file);
+        let file = shared.models_file();
+        let complete = file.names().filter(|name| !file.needs_others(name));
+        complete
+            .filter_map(|name| shared.register_from_file(&file, name).err())
+            .map(|problem| format!("models.json: {problem}"))
+            .collect()
+    }
+
+    /// Whether `models.json` changes a provider that is not there (yet).
+    pub fn models_file_needs_others(&self) -> bool {
+        let file = self.shared.models_file();
+        file.names().any(|name| {
+            file.needs_others(name) && self.shared.options.providers.get(name).is_none()
+        })
+    }
+
+    /// What `models.json` says about providers that nobody defined in the end.
+    pub fn models_file_leftovers(&self) -> Vec<String> {
+        let file = self.shared.models_file();
+        file.names()
+            .filter(|name| self.shared.options.providers.get(name).is_none())
+            .map(|name| {
+                format!(
+                    "models.json: provider \"{name}\" is not known; define its \"baseUrl\", \"api\" and \"models\"."
+                )
+            })
+            .collect()
+    }
 }
 
 impl Shared {
+    pub(crate) fn models_file(&self) -> Arc<ModelsFile> {
+        self.models_file.read().clone()
+    }
+
+    fn register_from_file(self: &Arc<Self>, file: &ModelsFile, name: &str) -> Result<(), String> {
+        let models = file.compose(name, Vec::new())?;
+        let provider = HostedProvider::new(self, name, None);
+        self.options
+            .providers
+            .register(FILE_OWNER, name, Arc::new(provider), models);
+        self.touch();
+        Ok(())
+    }
+
     /// Registers a provider at once. The error is the text for the extension.
     pub(crate) fn register_provider(
         self: &Arc<Self>,
@@ -43,6 +92,12 @@ impl Shared {
         validate::validate(registration)?;
         let name = &registration.name;
         let providers = &self.options.providers;
+        if info.isolate.permissions == PermissionProfile::Restricted {
+            let taken = providers
+                .get(name)
+                .is_some_and(|_| !providers.is_owner(&info.owner(), name));
+            validate::restricted(registration, taken || self.has_stored_key(name))?;
+        }
         let own = models::own_models(registration)?;
         if own.is_empty() && !registration.has_stream_simple {
             // Only an endpoint: the existing models of that provider move there.
@@ -72,14 +127,22 @@ impl Shared {
         } else {
             own
         };
-        let provider = ExtensionProvider {
-            shared: Arc::downgrade(self),
-            info: info.clone(),
-            registration: registration.clone(),
-        };
+        let models = self.with_models_file(name, models);
+        let provider = HostedProvider::new(self, name, Some((info.clone(), registration.clone())));
         providers.register(&info.owner(), name, Arc::new(provider), models);
         self.touch();
         Ok(())
+    }
+
+    /// The models with what `models.json` adds; without that when the file does not fit, which is said.
+    fn with_models_file(&self, name: &str, models: Vec<Model>) -> Vec<Model> {
+        match self.models_file().compose(name, models.clone()) {
+            Ok(models) => models,
+            Err(problem) => {
+                self.reports.text(FILE_OWNER, "register_provider", problem);
+                models
+            }
+        }
     }
 
     /// Takes a provider back; what it had replaced returns.
@@ -138,195 +201,20 @@ impl Shared {
         }
     }
 
-    /// The key for requests of a provider: stored credentials first, then the provider's template.
-    pub(crate) async fn api_key(
-        self: &Arc<Self>,
-        provider: &str,
-    ) -> Result<Option<String>, String> {
-        if let Some(key) = self.stored_key(provider).await? {
-            return Ok(Some(key));
-        }
-        let template = self
-            .registration_of(provider)
-            .and_then(|(_, registration)| {
-                registration
-                    .config
-                    .get("apiKey")
-                    .and_then(Value::as_str)
-                    .map(str::to_string)
-            });
-        match template {
-            Some(template) => key::resolve(&template, &|name| std::env::var(name).ok())
-                .await
-                .map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// The effective extension registration of a provider name.
-    pub(crate) fn registration_of(
+    /// What extensions registered under a provider's name, the newest first.
+    pub(crate) fn registrations_of(
         &self,
         provider: &str,
-    ) -> Option<(Arc<ExtensionInfo>, ProviderRegistration)> {
+    ) -> Vec<(Arc<ExtensionInfo>, ProviderRegistration)> {
         self.registry.with(|extensions| {
-            extensions.iter().rev().find_map(|loaded| {
-                let found = loaded
-                    .registered
-                    .providers
-                    .iter()
-                    .find(|known| known.name == provider)?;
-                Some((loaded.info.clone(), found.clone()))
-            })
+            let newest_first = extensions.iter().rev();
+            newest_first
+                .filter_map(|loaded| {
+                    let mut known = loaded.registered.providers.iter();
+                    let found = known.find(|known| known.name == provider)?;
+                    Some((loaded.info.clone(), found.clone()))
+                })
+                .collect()
         })
     }
-}
-
-impl ExtensionProvider {
-    async fn options(
-        &self,
-        shared: &Arc<Shared>,
-        request: &ModelRequest,
-    ) -> Result<Value, ProviderError> {
-        let mut options = json!({"sessionId": request.session_id});
-        if request.thinking_level != ThinkingLevel::Off {
-            options["reasoning"] = json!(request.thinking_level.as_str());
-        }
-        let key = shared
-            .api_key(&self.registration.name)
-            .await
-            .map_err(|problem| {
-                ProviderError(format!(
-                    "Authentication failed for \"{}\": {problem}",
-                    self.registration.name
-                ))
-            })?;
-        let mut headers = serde_json::Map::new();
-        for source in [
-            self.registration.config.get("headers"),
-            request.model.extra.get("headers"),
-        ] {
-            headers.extend(
-                source
-                    .and_then(Value::as_object)
-                    .cloned()
-                    .unwrap_or_default(),
-            );
-        }
-        if let Some(key) = key {
-            if self.registration.config.get("authHeader") == Some(&Value::Bool(true)) {
-                headers.insert("Authorization".into(), json!(format!("Bearer {key}")));
-            }
-            options["apiKey"] = json!(key);
-        }
-        if !headers.is_empty() {
-            options["headers"] = Value::Object(headers);
-        }
-        Ok(options)
-    }
-}
-
-#[async_trait]
-impl ModelProvider for ExtensionProvider {
-    async fn stream(
-        &self,
-        request: ModelRequest,
-        events: mpsc::Sender<AssistantEvent>,
-        cancel: CancellationToken,
-    ) -> Result<(), ProviderError> {
-        let shared = self
-            .shared
-            .upgrade()
-            .ok_or_else(|| ProviderError("the extension host has ended".into()))?;
-        let options = self.options(&shared, &request).await?;
-        // A provider that only describes an endpoint is served by the built-in ones: they stream any model of a
-        // protocol that the model library speaks.
-        let (info, name) = if self.registration.has_stream_simple {
-            (self.info.clone(), self.registration.name.clone())
-        } else {
-            shared.any_builtin_stream().await.map_err(ProviderError)?
-        };
-        let mut hooks = Vec::new();
-        for (event, word) in [
-            (HookEvent::BeforeProviderRequest, "payload"),
-            (HookEvent::AfterProviderResponse, "response"),
-            (HookEvent::ProviderStreamEvent, "event"),
-        ] {
-            if request.observer.wants(event) {
-                hooks.push(word);
-            }
-        }
-        let payload = request_payload(&request, options);
-        let sink = StreamSink::new(request.model.clone(), request.observer.clone());
-        let pump = sink.clone().pump(events);
-        let scope = shared.calls.begin(
-            info.id,
-            &self.registration.name,
-            Purpose::Stream(sink.clone()),
-            cancel.child_token(),
-        );
-        let mut header = json!({"ext": info.id, "provider": name, "callId": scope.id()});
-        if !hooks.is_empty() {
-            header["hooks"] = json!(hooks);
-        }
-        let run = async {
-            let outcome = shared
-                .invoke(
-                    &info.isolate,
-                    "stream",
-                    &header,
-                    Some(payload.into()),
-                    &scope,
-                    None,
-                )
-                .await;
-            sink.close();
-            outcome
-        };
-        let (outcome, ()) = tokio::join!(run, pump);
-        match outcome {
-            Ok(_) if sink.is_finished() => Ok(()),
-            Ok(_) => Err(ProviderError(
-                "the provider's stream ended without a result".into(),
-            )),
-            // The stream told its own end before the call failed.
-            Err(_) if sink.is_finished() => Ok(()),
-            Err(CallError::Aborted) => Err(ProviderError("Request was aborted".into())),
-            Err(error) => Err(ProviderError(describe(&self.registration.name, &error))),
-        }
-    }
-
-    fn has_credentials(&self, model: &Model) -> bool {
-        let Some(shared) = self.shared.upgrade() else {
-            return false;
-        };
-        if shared.has_stored_key(&model.provider) {
-            return true;
-        }
-        match self
-            .registration
-            .config
-            .get("apiKey")
-            .and_then(Value::as_str)
-        {
-            Some(template) => key::is_available(template, &|name| std::env::var(name).ok()),
-            // A stream without any credential configuration brings its own.
-            None => !self.registration.has_oauth,
-        }
-    }
-}
-
-/// Payload of `stream` (`docs/bridge-protocol.md`). System messages stay out: the prompt and the tools are given apart.
-pub(crate) fn request_payload(request: &ModelRequest, options: Value) -> String {
-    let messages: Vec<&Message> = request
-        .messages
-        .iter()
-        .map(|message| &**message)
-        .filter(|message| !message.is_system())
-        .collect();
-    json!({
-        "model": &*request.model,
-        "context": {"systemPrompt": request.system_prompt, "messages": messages, "tools": request.tools},
-        "options": options,
-    })
-    .to_string()
 }

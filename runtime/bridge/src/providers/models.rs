@@ -20,7 +20,8 @@ pub(crate) fn own_models(registration: &ProviderRegistration) -> Result<Vec<Mode
         .collect()
 }
 
-fn own_model(provider: &str, config: &Value, model: &Value) -> Result<Model, String> {
+/// A model as a configuration describes it; `api` and `baseUrl` come from the provider's part when it has none.
+pub(crate) fn own_model(provider: &str, config: &Value, model: &Value) -> Result<Model, String> {
     let mut map = model.as_object().cloned().unwrap_or_default();
     let id = map.get("id").cloned().unwrap_or_default();
     map.insert("provider".into(), json!(provider));
@@ -43,6 +44,24 @@ fn own_model(provider: &str, config: &Value, model: &Value) -> Result<Model, Str
             id.as_str().unwrap_or("?")
         )
     })
+}
+
+/// Merges objects member by member; anything else replaces. `null` in `change` leaves `value` as it is at the top.
+pub(crate) fn merge_into(value: &mut Value, change: &Value) {
+    match (value, change) {
+        (_, Value::Null) => {}
+        (Value::Object(value), Value::Object(change)) => {
+            for (name, new) in change {
+                match value.get_mut(name) {
+                    Some(known) if known.is_object() && new.is_object() => merge_into(known, new),
+                    _ => {
+                        value.insert(name.clone(), new.clone());
+                    }
+                }
+            }
+        }
+        (value, change) => *value = change.clone(),
+    }
 }
 
 /// An existing model at another endpoint: `baseUrl` replaced, `headers` merged over.

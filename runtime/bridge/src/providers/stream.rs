@@ -30,6 +30,8 @@ struct State {
 
 /// The receiving end of a stream.
 pub(crate) struct StreamSink {
+    /// What must not appear in error texts: some servers repeat the key that they refuse.
+    secrets: Vec<String>,
     pub(crate) model: Arc<Model>,
     pub(crate) observer: RequestObserver,
     state: Mutex<State>,
@@ -37,8 +39,13 @@ pub(crate) struct StreamSink {
 }
 
 impl StreamSink {
-    pub(crate) fn new(model: Arc<Model>, observer: RequestObserver) -> Arc<Self> {
+    pub(crate) fn new(
+        model: Arc<Model>,
+        observer: RequestObserver,
+        secrets: Vec<String>,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            secrets,
             model,
             observer,
             state: Mutex::default(),
@@ -58,7 +65,12 @@ impl StreamSink {
                     "more than {LIMIT} stream events are waiting; the provider must await stream.drain"
                 ));
             }
-            for parsed in parse(event, &mut state.texts)? {
+            for mut parsed in parse(event, &mut state.texts)? {
+                if let AssistantEvent::Error { error } = &mut parsed
+                    && let Some(text) = &mut error.error_message
+                {
+                    *text = self.redact(text);
+                }
                 state.finished |= matches!(
                     parsed,
                     AssistantEvent::Done { .. } | AssistantEvent::Error { .. }
@@ -70,6 +82,15 @@ impl StreamSink {
         drop(state);
         self.changed.notify_waiters();
         Ok(full)
+    }
+
+    /// The text without secrets.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.secrets {
+            text = text.replace(secret, "[redacted]");
+        }
+        text
     }
 
     /// Resolves when there is room again.
@@ -265,7 +286,11 @@ mod tests {
     use super::*;
 
     fn sink() -> Arc<StreamSink> {
-        StreamSink::new(Arc::new(Model::default()), RequestObserver::none())
+        StreamSink::new(
+            Arc::new(Model::default()),
+            RequestObserver::none(),
+            vec!["sk-secret".into()],
+        )
     }
 
     #[tokio::test]
@@ -316,6 +341,20 @@ mod tests {
                 .push(vec![json!({"type": "nonsense"})])
                 .is_err()
         );
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_the_key() {
+        let sink = sink();
+        let error =
+            json!({"content": [], "stopReason": "error", "errorMessage": "bad key sk-secret!"});
+        sink.push(vec![json!({"type": "error", "error": error})])
+            .unwrap();
+        let state = sink.state.lock();
+        let Some(AssistantEvent::Error { error }) = state.waiting.front() else {
+            panic!("no error")
+        };
+        assert_eq!(error.error_message.as_deref(), Some("bad key [redacted]!"));
     }
 
     #[test]

@@ -80,10 +80,65 @@ pub(crate) fn validate(provider: &ProviderRegistration) -> Result<(), String> {
     Ok(())
 }
 
+/// What an extension without full rights may not do on top: use the environment, commands, or a name whose credentials
+/// are somebody else's; each would hand a secret to an endpoint of its choice. `taken`: the name is such a one.
+pub(crate) fn restricted(provider: &ProviderRegistration, taken: bool) -> Result<(), String> {
+    let name = &provider.name;
+    if taken {
+        return Err(format!(
+            "Provider {name}: a restricted extension may not replace or move a provider that is there already."
+        ));
+    }
+    let config = &provider.config;
+    let models = config.get("models").and_then(Value::as_array);
+    let headers = std::iter::once(config)
+        .chain(models.into_iter().flatten())
+        .filter_map(|part| part.get("headers")?.as_object())
+        .flatten()
+        .filter_map(|(header, value)| Some((header.as_str(), value.as_str()?)));
+    let key = config.get("apiKey").and_then(Value::as_str);
+    let mut texts = headers.chain(key.map(|key| ("apiKey", key)));
+    let is_literal = |text: &str| {
+        let parsed = super::key::parse(text, &|name| std::env::var(name).ok());
+        parsed == super::key::Key::Value(text.to_owned())
+    };
+    match texts.find(|(_, text)| !is_literal(text)) {
+        Some((member, _)) => Err(format!(
+            "Provider {name}: \"{member}\" of a restricted extension must be a literal, not a variable or a command."
+        )),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_restricted_extension_gets_at_no_secret() {
+        let provider = |config: Value| ProviderRegistration {
+            name: "p".into(),
+            config,
+            ..ProviderRegistration::default()
+        };
+        let literal = json!({"apiKey": "literal", "headers": {"a": "b"}});
+        assert_eq!(restricted(&provider(literal.clone()), false), Ok(()));
+        assert!(restricted(&provider(literal), true).is_err());
+        for config in [
+            json!({"apiKey": "$HOME"}),
+            json!({"apiKey": "HOME"}),
+            json!({"apiKey": "!cat /etc/passwd"}),
+            json!({"headers": {"x": "${HOME}"}}),
+            json!({"models": [{"id": "m", "headers": {"x": "!id"}}]}),
+        ] {
+            let problem = restricted(&provider(config.clone()), false);
+            assert!(
+                problem.is_err_and(|text| text.contains("literal")),
+                "{config}"
+            );
+        }
+    }
 
     fn check(config: Value, stream: bool, oauth: bool) -> Result<(), String> {
         validate(&ProviderRegistration {

@@ -25,6 +25,8 @@ pub(crate) struct Args {
     pub(crate) trust: Option<bool>,
     pub(crate) offline: bool,
     pub(crate) verbose: bool,
+    /// `--trace`: file for records of model requests.
+    pub(crate) trace: Option<String>,
     pub(crate) tui_mode: Option<String>,
     pub(crate) export: Option<ExportArgs>,
     pub(crate) help: bool,

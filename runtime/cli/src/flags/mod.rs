@@ -110,6 +110,7 @@ pub(crate) const ALL: &[&dyn Flag] = &[
     &run::NoApprove,
     &run::Offline,
     &run::Verbose,
+    &run::Trace,
     &run::TuiMode,
     &run::Export,
     &run::Help,

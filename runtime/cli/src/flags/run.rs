@@ -74,6 +74,12 @@ flag! {
 }
 
 flag! {
+    /// Append one JSON line to this file for every model request: who asked, model, usage, time, outcome.
+    Trace, "trace"; Run; Takes::One("FILE");
+    |args, values| { args.trace = Some(first(values)); Ok(()) }
+}
+
+flag! {
     /// Layout of the terminal interface; has no effect in the other modes.
     TuiMode, "tui-mode"; Run; Takes::OneElse("MODE", "--tui-mode requires a value");
     |args, values| { args.tui_mode = Some(first(values)); Ok(()) }

@@ -15,6 +15,7 @@ mod sessions;
 mod startup_trace;
 mod themes;
 mod tools;
+mod trace_file;
 
 use std::sync::Arc;
 
@@ -60,6 +61,9 @@ pub enum StartError {
     /// A script file.
     #[error("{0}")]
     Script(String),
+    /// The file of `--trace`.
+    #[error("{0}")]
+    Trace(String),
     /// Flags that no extension knows, or that lack a value.
     #[error("{0}")]
     Flags(String),
@@ -73,6 +77,7 @@ impl StartError {
             Self::Session(_) => "session",
             Self::Model(_) => "model",
             Self::Script(_) => "script",
+            Self::Trace(_) => "trace",
             Self::Flags(_) => "flags",
         }
     }
@@ -172,6 +177,10 @@ impl Boot {
         tools::register_builtin(&registry, &options.tools);
         let providers = Arc::new(ProviderRegistry::new());
         scripted(&options)?.register(&providers);
+        if let Some(path) = &options.trace {
+            let file = trace_file::TraceFile::open(path).map_err(StartError::Trace)?;
+            providers.add_trace_sink(Arc::new(file));
+        }
 
         let raw = Value::Object(settings.get().raw.clone());
         let (limits, warnings) = Limits::from_settings(&raw);
@@ -252,7 +261,10 @@ impl Loading {
             agent_dir: options.agent_dir.clone(),
             choice: options.resources.clone(),
         };
-        if providers::needed_at_once(&options.model, &options.agent_dir) {
+        warn_all(&host.load_models_file());
+        if host.models_file_needs_others()
+            || providers::needed_at_once(&options.model, &options.agent_dir)
+        {
             load_builtin_providers(&host).await;
         }
         let user_settings = Value::Object(settings.get().raw.clone());
@@ -285,6 +297,7 @@ impl Loading {
         ) {
             load_builtin_providers(&host).await;
         }
+        warn_all(&host.models_file_leftovers());
         hide_scripted(&providers, &options);
         warn_all(&tools::apply(
             &registry,

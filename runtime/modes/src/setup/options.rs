@@ -22,6 +22,8 @@ pub struct StartOptions {
     /// `--approve` or `--no-approve`.
     pub trust: Option<bool>,
     pub offline: bool,
+    /// File that gets a line for every model request.
+    pub trace: Option<PathBuf>,
     /// Script of the scripted provider.
     pub script: Option<PathBuf>,
 }

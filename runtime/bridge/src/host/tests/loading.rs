@@ -305,6 +305,7 @@ async fn built_in_providers_come_first_serve_endpoints_and_are_no_extension() {
         tools: Vec::new(),
         thinking_level: pier_protocol::model::ThinkingLevel::Off,
         session_id: "s".into(),
+        options: serde_json::Map::new(),
         observer: pier_agent::provider::RequestObserver::none(),
     };
     let (sender, mut receiver) = tokio::sync::mpsc::channel(8);
