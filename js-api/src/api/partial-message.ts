@@ -1,6 +1,7 @@
 // Rebuilds the growing assistant message from delta events, because only deltas cross between host and isolate.
 
 import { isRecord } from "./json.ts";
+import { partialObject } from "./partial-json.ts";
 
 interface Block {
 	type: string;
@@ -27,6 +28,34 @@ function noUsage(): unknown {
 		cacheWrite: 0,
 		totalTokens: 0,
 		cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+	};
+}
+
+const APPEND = Symbol("append");
+
+interface StreamingCall extends Block {
+	[APPEND](delta: string): void;
+}
+
+/** A tool call whose `arguments` show what has arrived; parsed when somebody looks, not with each delta. */
+function streamingCall(id: unknown, name: unknown): StreamingCall {
+	let text = "";
+	let seen = 0;
+	let value: Record<string, unknown> = {};
+	return {
+		type: "toolCall",
+		id,
+		name,
+		get arguments() {
+			if (seen !== text.length) {
+				value = partialObject(text);
+				seen = text.length;
+			}
+			return value;
+		},
+		[APPEND](delta: string) {
+			text += delta;
+		},
 	};
 }
 
@@ -61,12 +90,10 @@ export class PartialMessageBuilder {
 				this.message.content[index] = { type: "thinking", thinking: "" };
 				break;
 			case "toolcall_start":
-				this.message.content[index] = {
-					type: "toolCall",
-					id: event.id ?? "",
-					name: event.toolName ?? "",
-					arguments: {},
-				};
+				this.message.content[index] = streamingCall(event.id ?? "", event.toolName ?? "");
+				break;
+			case "toolcall_delta":
+				(block as StreamingCall | undefined)?.[APPEND]?.(delta);
 				break;
 			case "text_delta":
 				if (block !== undefined) block.text = String(block.text ?? "") + delta;

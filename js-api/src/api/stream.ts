@@ -34,7 +34,7 @@ const ABORT_GRACE = 1000;
 const RESULT_GRACE = 100;
 
 /** xcsh providers read prompt and tools from the context, pi providers from a leading system message. */
-function contextFor(profile: Profile, context: StreamRequest["context"]): unknown {
+export function contextFor(profile: Profile, context: StreamRequest["context"]): unknown {
 	if (profile !== "pi") return context;
 	const { systemPrompt, tools, messages } = context;
 	const first = messages[0];
@@ -60,7 +60,8 @@ function callbacks(callId: number, hooks: readonly StreamHook[]): Record<string,
 	}
 	if (hooks.includes("event")) {
 		// Awaited: handlers see the events in order, and before what the host makes of them.
-		options.onProviderStreamEvent = (data: unknown) => hostCallAsync("stream.event", { callId, data });
+		// A provider that does not wait must not fail because the stream has ended meanwhile.
+		options.onProviderStreamEvent = (data: unknown) => hostCallAsync("stream.event", { callId, data }).catch(() => {});
 	}
 	return options;
 }

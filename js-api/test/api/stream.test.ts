@@ -287,6 +287,7 @@ test("payload, response and event callbacks exist only when the host has listene
 	});
 	hooked.host.async["stream.payload"] = () => ({ payload: { a: 2 } });
 	hooked.host.async["stream.response"] = () => undefined;
+	hooked.host.async["stream.event"] = () => undefined;
 	await hooked.run({ hooks: ["payload", "response", "event"] });
 	assert.deepEqual(hooked.host.named("stream.response"), [{ callId: 70, status: 200, headers: { h: "v" } }]);
 	assert.deepEqual(hooked.host.named("stream.event"), [{ callId: 70, data: { raw: true } }]);

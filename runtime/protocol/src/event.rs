@@ -3,15 +3,17 @@
 //! Members marked `serde(skip)` exist for other dialects and for extension events, and never reach a pi client.
 //! Data only.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::entry::SessionEntry;
-use crate::message::{AssistantMessage, Message, ToolCallBlock, Usage};
+use crate::message::{Message, ToolCallBlock, Usage};
 use crate::model::ThinkingLevel;
 use crate::tool::ToolOutput;
+
+pub use crate::partial::PartialMessage;
 
 /// Everything a session announces, in one global order.
 #[derive(Debug, Clone, Serialize)]
@@ -234,34 +236,6 @@ pub struct ToolCallSnapshot(pub ToolCallBlock);
 impl Serialize for ToolCallSnapshot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         crate::message::Block::ToolCall(self.0.clone()).serialize(serializer)
-    }
-}
-
-/// The growing assistant message of a stream, shared so that an update costs the delta and not the message.
-#[derive(Debug, Clone, Default)]
-pub struct PartialMessage(Arc<RwLock<AssistantMessage>>);
-
-impl PartialMessage {
-    pub fn new(message: AssistantMessage) -> Self {
-        PartialMessage(Arc::new(RwLock::new(message)))
-    }
-
-    /// A copy of the message as it is now. During the awaited delivery of an update it is the state right after that update.
-    pub fn snapshot(&self) -> AssistantMessage {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Looks at the message without copying it.
-    pub fn with<R>(&self, look: impl FnOnce(&AssistantMessage) -> R) -> R {
-        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Changes the message; only the owner of the stream may do so.
-    pub fn update<R>(&self, change: impl FnOnce(&mut AssistantMessage) -> R) -> R {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -8,5 +8,7 @@ pub mod extension;
 pub mod message;
 pub mod model;
 pub mod num;
+mod partial;
+mod partial_json;
 pub mod tool;
 pub mod ui;

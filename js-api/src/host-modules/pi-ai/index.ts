@@ -19,4 +19,5 @@ export type { Static, TSchema } from "typebox";
 export { Type } from "typebox";
 export { Effort, getSupportedEfforts, registerCustomApi, unregisterCustomApis } from "./editions.ts";
 export * from "./oauth.ts";
+export { complete, completeSimple, stream, streamSimple } from "./requests.ts";
 export { StringEnum } from "./string-enum.ts";

@@ -195,6 +195,7 @@ impl Assembler {
                 delta,
             } => {
                 self.expect_open(content_index, Kind::ToolCall)?;
+                self.partial.append_arguments(content_index, &delta);
                 Out::ToolCallDelta {
                     content_index,
                     delta,
@@ -244,6 +245,7 @@ impl Assembler {
             } => {
                 self.close(content_index, Kind::ToolCall)?;
                 self.same_call(content_index, &tool_call)?;
+                self.partial.close_arguments(content_index);
                 let call = tool_call.clone();
                 self.change(content_index, |block| *block = Block::ToolCall(call));
                 Out::ToolCallEnd {
@@ -300,7 +302,7 @@ impl Assembler {
     /// A tool call keeps the id and name it was announced with. A provider that learns them late announces them empty.
     fn same_call(&self, index: usize, call: &ToolCallBlock) -> Result<(), StreamFault> {
         self.partial
-            .with(|message| match message.content.get(index) {
+            .peek(|message| match message.content.get(index) {
                 Some(Block::ToolCall(known)) if !known.id.is_empty() && known.id != call.id => {
                     Err(fault(format!(
                         "tool call {index} changed its id from \"{}\" to \"{}\"",
@@ -338,7 +340,7 @@ impl Assembler {
                 message.stop_reason.as_str()
             )));
         }
-        let announced: Vec<(String, String)> = self.partial.with(|partial| {
+        let announced: Vec<(String, String)> = self.partial.peek(|partial| {
             partial
                 .tool_calls()
                 .map(|call| (call.id.clone(), call.name.clone()))
@@ -381,7 +383,7 @@ impl Assembler {
 
     /// Fills in what a provider may leave out.
     fn complete(&self, message: &mut AssistantMessage) {
-        self.partial.with(|partial| {
+        self.partial.peek(|partial| {
             for (own, known) in [
                 (&mut message.api, &partial.api),
                 (&mut message.provider, &partial.provider),

@@ -156,7 +156,7 @@ impl Inner {
                     self.emit(AgentEvent::MessageStart { message }).await;
                 }
                 Ok(Step::Update(update)) => {
-                    let usage = assembler.partial().with(|message| message.usage.clone());
+                    let usage = assembler.partial().peek(|message| message.usage.clone());
                     self.emit_update(AgentEvent::MessageUpdate {
                         usage,
                         assistant_message_event: update,
