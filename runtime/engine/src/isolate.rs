@@ -151,6 +151,13 @@ impl Isolate {
         self.inner.shared.stop_reason()
     }
 
+    /// While its code holds the thread: a mark of this stretch, and the processor time that the thread has used so far.
+    pub fn stretch(&self) -> Option<(u64, Duration)> {
+        let shared = &self.inner.shared;
+        let (mark, _) = shared.stretch()?;
+        Some((mark, shared.cpu_time()?))
+    }
+
     /// Changes to `Some` when the isolate ends.
     pub fn watch_stop(&self) -> watch::Receiver<Option<StopReason>> {
         self.inner.shared.subscribe_stop()

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::slot::IsolateSlot;
 use crate::calls::{Call, CallScope};
-use crate::isolate::{CallError, CallOptions, StopCause};
+use crate::isolate::{CallError, CallOptions};
 
 /// Serialises a header. Headers are built from plain data, so a failure is a defect worth a clear error.
 pub(crate) fn header(value: &impl Serialize) -> Result<String, CallError> {
@@ -22,7 +22,7 @@ pub(crate) fn header(value: &impl Serialize) -> Result<String, CallError> {
 /// How long the caller of an aborted call waits for its result. Code that listens to its signal settles at once; for
 /// anything else the abort is answered without it.
 const ABORT_SETTLE: Duration = Duration::from_millis(250);
-/// How long code may hold its thread after its call was aborted. A loop never notices a signal.
+/// How long code may keep the processor busy without a break after its call was aborted. A loop never notices a signal.
 const ABORT_BUSY: Duration = Duration::from_secs(1);
 
 type Outcome = Result<Option<String>, CallError>;
@@ -95,18 +95,25 @@ impl Shared {
         let (shared, slot) = (self.clone(), slot.clone());
         self.runtime.spawn(async move {
             let Ok(api) = slot.api().cloned() else { return };
-            // Answered by any isolate whose code lets go of its thread.
-            let nothing = json!({"handles": []}).to_string();
-            let reply = api.call("release", nothing, None, CallOptions::default());
-            let responsive = async {
-                if tokio::time::timeout(ABORT_BUSY.min(grace), reply)
-                    .await
-                    .is_err()
+            let looping = async {
+                let before = api.stretch();
+                tokio::time::sleep(ABORT_BUSY.min(grace)).await;
+                let (Some((mark, then)), Some((same, now))) = (before, api.stretch()) else {
+                    return;
+                };
+                // Code that waits in a blocking call uses no processor time and is left alone.
+                if mark != same || now.saturating_sub(then) < ABORT_BUSY.min(grace) / 4 {
+                    return;
+                }
+                let options = CallOptions {
+                    deadline: Some(Duration::from_millis(1)),
+                    ..CallOptions::default()
+                };
+                // Only an isolate whose code lets go of its thread answers in time; the engine stops the other.
+                let nothing = json!({"handles": []}).to_string();
+                if let Err(CallError::Stopped(cause)) =
+                    api.call("release", nothing, None, options).await
                 {
-                    let cause = StopCause::Deaf {
-                        after: ABORT_SETTLE.min(grace) + ABORT_BUSY.min(grace),
-                    };
-                    api.terminate(cause.clone());
                     shared.isolate_ended(&slot, &cause);
                 }
             };
@@ -121,7 +128,7 @@ impl Shared {
                     Ok(_) => {}
                 }
             };
-            tokio::join!(responsive, settled);
+            tokio::join!(looping, settled);
         });
     }
 

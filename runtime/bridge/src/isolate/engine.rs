@@ -95,6 +95,10 @@ impl IsolateApi for Adapter {
     fn stopped(&self) -> Option<StopCause> {
         self.0.stop_reason().map(stop_cause)
     }
+
+    fn stretch(&self) -> Option<(u64, Duration)> {
+        self.0.stretch()
+    }
 }
 
 fn call_error(error: engine::EngineError) -> CallError {

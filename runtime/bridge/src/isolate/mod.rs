@@ -43,11 +43,6 @@ pub enum StopCause {
         /// Where it was.
         at: Option<Place>,
     },
-    /// Its code kept the thread busy although its call was aborted.
-    Deaf {
-        /// How long after the abort.
-        after: Duration,
-    },
     /// The heap limit was reached.
     HeapLimit {
         /// The limit.
@@ -75,14 +70,14 @@ impl StopCause {
             Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => {
                 at.as_ref()
             }
-            Self::Deaf { .. } | Self::Disposed | Self::Other(_) => None,
+            Self::Disposed | Self::Other(_) => None,
         }
     }
 
     /// The `event` under which it is reported.
     pub fn event(&self) -> &'static str {
         match self {
-            Self::Runaway { .. } | Self::Deaf { .. } => "runaway",
+            Self::Runaway { .. } => "runaway",
             Self::HeapLimit { .. } => "heap_limit",
             Self::Exit { .. } => "process_exit",
             Self::Disposed => "disposed",
@@ -98,11 +93,6 @@ impl std::fmt::Display for StopCause {
                 f,
                 "its code kept running without a break for {} ms (setting extensionLimits.busyMs)",
                 busy.as_millis()
-            ),
-            Self::Deaf { after } => write!(
-                f,
-                "its code kept running without a break for {} ms after it was aborted",
-                after.as_millis()
             ),
             Self::HeapLimit { limit_bytes, .. } => {
                 write!(
@@ -269,6 +259,11 @@ pub trait IsolateApi: Send + Sync + 'static {
 
     /// `None` while it runs.
     fn stopped(&self) -> Option<StopCause>;
+
+    /// While its code holds the thread: a mark of this stretch and the processor time of the thread so far.
+    fn stretch(&self) -> Option<(u64, Duration)> {
+        None
+    }
 }
 
 /// How far an isolate may reach. The engine turns this into its permission container.

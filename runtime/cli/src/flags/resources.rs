@@ -27,7 +27,7 @@ flag! {
 }
 
 flag! {
-    /// Start no MCP servers.
+    /// Accepted for the sake of other programs; Pier starts no MCP servers of its own.
     NoMcp, "no-mcp"; Resources; Takes::Nothing;
     |args, _values| { args.resources.no_mcp = true; Ok(()) }
 }
@@ -63,19 +63,19 @@ flag! {
 }
 
 flag! {
-    /// Add this theme: a file or a directory. May be repeated.
+    /// Accepted for the sake of other programs; themes belong to a terminal interface.
     Theme, "theme"; Resources; Takes::One("PATH");
     |args, values| { args.resources.themes.push(first(values)); Ok(()) }
 }
 
 flag! {
-    /// Look for no themes.
+    /// Accepted for the sake of other programs; themes belong to a terminal interface.
     NoThemes, "no-themes"; Resources; Takes::Nothing;
     |args, _values| { args.resources.no_themes = true; Ok(()) }
 }
 
 flag! {
-    /// Use the theme with this name.
+    /// Accepted for the sake of other programs; themes belong to a terminal interface.
     UseTheme, "use-theme"; Resources; Takes::OneElse("NAME", "--use-theme requires a value");
     |args, values| { args.resources.use_theme = Some(first(values)); Ok(()) }
 }

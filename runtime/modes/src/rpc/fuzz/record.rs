@@ -11,7 +11,7 @@ use super::words;
 /// Small, so that lines over the limit are met.
 const LIMIT: usize = 4000;
 
-pub(super) fn run(bytes: &[u8]) -> String {
+pub(super) fn run(bytes: &[u8]) -> Vec<String> {
     let whole = frames(std::iter::once(bytes));
     // The first byte says how the rest is cut into chunks; where they are cut must not matter.
     let chunk = usize::from(bytes.first().copied().unwrap_or(0) % 17) + 1;
@@ -20,13 +20,7 @@ pub(super) fn run(bytes: &[u8]) -> String {
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
     let rest = usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
     assert_eq!(whole.len(), ends + rest, "one frame a line");
-    let mut behaviour = String::new();
-    for frame in whole {
-        behaviour.push_str(&one(frame));
-        behaviour.push('|');
-    }
-    behaviour.truncate(200);
-    behaviour
+    whole.into_iter().map(one).collect()
 }
 
 fn frames<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Vec<Frame> {

@@ -63,7 +63,7 @@ fn dialogs() -> Vec<UiCall> {
     ]
 }
 
-pub(super) fn run(bytes: &[u8]) -> String {
+pub(super) fn run(bytes: &[u8]) -> Vec<String> {
     STAGE.with(|stage| {
         let stage = stage.get_or_init(|| Stage {
             runtime: tokio::runtime::Builder::new_current_thread()
@@ -76,7 +76,7 @@ pub(super) fn run(bytes: &[u8]) -> String {
     })
 }
 
-async fn drive(output: &OutputQueue, bytes: &[u8]) -> String {
+async fn drive(output: &OutputQueue, bytes: &[u8]) -> Vec<String> {
     let proxy = UiProxy::new(output.clone(), Dialect::Union.rules(), |_| {});
     let screen = Screen::new(output.clone());
     let host_tools = HostTools::new(output.clone());
@@ -126,7 +126,7 @@ async fn drive(output: &OutputQueue, bytes: &[u8]) -> String {
         let response = response.expect("every dialog ends");
         behaviour.push_str(kind(call, &response));
     }
-    behaviour
+    vec![behaviour]
 }
 
 fn note(settled: &mut [Option<UiResponse>], index: usize, response: UiResponse) {
