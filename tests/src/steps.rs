@@ -4,6 +4,7 @@
 //! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
 //! * `{"all": [PATTERN, ...]}` waits until each has been met, in any order.
 //!   With `"as_soon_as_caught": true` the signal waits until the process no longer dies of it.
+//! * `{"ended": true}` waits until the process has ended by itself, with its input still open.
 //! * `{"await_file": NAME}` waits until the file is in the working directory.
 //! * `{"hold": true}` stops reading the process's output, `{"hold": false}` goes on.
 //! * `{"memory_mb": N}` demands that the process has at most N MiB of memory in use (resident), at this moment.
@@ -35,6 +36,7 @@ struct Step {
     next: Option<Value>,
     all: Vec<Value>,
     as_soon_as_caught: bool,
+    ended: bool,
     await_file: Option<String>,
     hold: Option<bool>,
     memory_mb: Option<u64>,
@@ -112,6 +114,12 @@ fn one(
     }
     let deadline =
         Instant::now() + Duration::from_millis(step.within_ms.unwrap_or(DEFAULT_WAIT_MS));
+    if step.ended {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if let Err(error) = client.process().wait(left) {
+            bail!("{error:#}\n{}", client.report());
+        }
+    }
     if let Some(name) = step.await_file {
         let path = sandbox.work().join(&name);
         while !path.exists() {

@@ -170,7 +170,8 @@ impl Boot {
         let (settings, warnings) = SettingsStore::load(user_file, None);
         warn_all(&warnings);
         let settings = Arc::new(settings);
-        let opened = sessions::open(&options.session, &session_options(&options, &settings))?;
+        let opened =
+            sessions::open_soon(&options.session, &session_options(&options, &settings)).await?;
         warn_all(&opened.warnings);
 
         let registry = Arc::new(ToolRegistry::new(ToolFilter::default()));

@@ -3,6 +3,7 @@
 //! Nobody is asked anything: what a terminal would ask is an error that says which flag answers it.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use pier_agent::session::{
     NewSession, SessionError, SessionManager, SessionOptions, SessionScope, find_by_exact_id,
@@ -40,10 +41,31 @@ pub enum SessionChoiceError {
     },
 }
 
-pub(super) fn open(
+/// How long a start waits for the process that still has the session. A frontend that restarts its program ends the old
+/// one and does not wait for it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// How often it looks.
+const LOCK_POLL: Duration = Duration::from_millis(20);
+
+/// As [`open`], waiting a moment for another process to let go of the session.
+pub(super) async fn open_soon(
     choice: &SessionChoice,
     options: &SessionOptions,
 ) -> Result<Opened, SessionChoiceError> {
+    let began = Instant::now();
+    loop {
+        match open(choice, options) {
+            Err(SessionChoiceError::Session(SessionError::Locked { .. }))
+                if began.elapsed() < LOCK_PATIENCE =>
+            {
+                tokio::time::sleep(LOCK_POLL).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open(choice: &SessionChoice, options: &SessionOptions) -> Result<Opened, SessionChoiceError> {
     let home = crate::paths::home();
     let mut warnings = Vec::new();
     let new = |id: Option<&String>| NewSession {
@@ -91,7 +113,7 @@ pub(super) fn open(
 mod tests {
     use pier_agent::session::{SessionDirs, SessionOptions};
 
-    use super::{SessionChoice, SessionChoiceError, open};
+    use super::{SessionChoice, SessionChoiceError, open, open_soon};
 
     fn options(dir: &std::path::Path) -> SessionOptions {
         SessionOptions::new(SessionDirs::new(dir, dir.join("agent")))
@@ -125,6 +147,32 @@ mod tests {
         let opened = open(&choice, &options(dir.path())).expect("opens");
         assert_eq!(opened.manager.session_id(), "mine");
         assert_eq!(opened.warnings.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_session_that_another_process_is_about_to_leave_opens_a_moment_later() {
+        let dir = tempfile::tempdir().expect("dir");
+        let file = dir.path().join("s.jsonl");
+        let cwd = dir.path().display();
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{cwd}"}}"#
+        );
+        let entry = r#"{"type":"session_info","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","name":"n"}"#;
+        std::fs::write(&file, format!("{header}\n{entry}\n")).expect("written");
+        let choice = SessionChoice {
+            open: Some(file.display().to_string()),
+            ..SessionChoice::default()
+        };
+        let held = open(&choice, &options(dir.path())).expect("opens");
+        assert!(open(&choice, &options(dir.path())).is_err(), "it is locked");
+        let leaving = tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            drop(held);
+        });
+        open_soon(&choice, &options(dir.path()))
+            .await
+            .expect("opens once it is free");
+        leaving.await.expect("left");
     }
 
     #[test]
