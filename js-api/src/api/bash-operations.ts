@@ -1,6 +1,6 @@
 // `user_bash` handlers may return an executor of their own (§5.8). It stays here; the host calls it by handle.
 
-import { hostCall } from "../host.ts";
+import { hostCallAsync } from "../host.ts";
 import type { CallScope } from "./calls.ts";
 import { isObjectLike, isRecord } from "./json.ts";
 import type { Runtime } from "./runtime.ts";
@@ -48,6 +48,42 @@ export function runBashExec(
 	return runtime.calls.run(header.callId, (scope) => callback([request, scope], header.callId));
 }
 
+/** Passes text to the host, one piece at a time: what comes while the host is busy waits here and goes together. */
+class Output {
+	readonly #callId: number;
+	#waiting = "";
+	#sending: Promise<void> | undefined;
+
+	constructor(callId: number) {
+		this.#callId = callId;
+	}
+
+	push(text: string): void {
+		this.#waiting += text;
+		if (this.#waiting !== "") this.#sending ??= this.#send();
+	}
+
+	/** Resolves when the host has everything. */
+	async drained(): Promise<void> {
+		await this.#sending;
+	}
+
+	async #send(): Promise<void> {
+		try {
+			while (this.#waiting !== "") {
+				const data = this.#waiting;
+				this.#waiting = "";
+				await hostCallAsync("bash.data", { callId: this.#callId, data });
+			}
+		} catch {
+			// The call is over, so nobody wants its output any more.
+			this.#waiting = "";
+		} finally {
+			this.#sending = undefined;
+		}
+	}
+}
+
 async function execute(
 	operations: BashOperations,
 	request: BashRequest,
@@ -55,16 +91,15 @@ async function execute(
 ): Promise<{ exitCode: number | null }> {
 	// One decoder for the whole output: a character may be split over two chunks.
 	const decoder = new TextDecoder();
-	const send = (data: string) => {
-		if (data !== "") hostCall("bash.data", { callId: scope.callId, data });
-	};
+	const output = new Output(scope.callId);
 	const outcome = await operations.exec(request.command, request.cwd, {
-		onData: (data) => send(data instanceof Uint8Array ? decoder.decode(data, { stream: true }) : String(data)),
+		onData: (data) => output.push(data instanceof Uint8Array ? decoder.decode(data, { stream: true }) : String(data)),
 		signal: scope.signal,
 		...(request.timeout === undefined ? {} : { timeout: request.timeout }),
 		...(request.env === undefined ? {} : { env: request.env }),
 	});
-	send(decoder.decode());
+	output.push(decoder.decode());
+	await output.drained();
 	const exitCode = isRecord(outcome) ? outcome.exitCode : undefined;
 	return { exitCode: typeof exitCode === "number" ? exitCode : null };
 }

@@ -53,7 +53,6 @@ export interface SyncMethods {
 	"ui.cancelDialog": Method<{ dialogId: number; reason: "timeout" | "signal" | "done" }, void>;
 	"tool.update": Method<{ callId: CallId; partial: unknown }, void>;
 	"stream.events": Method<{ callId: CallId; events: unknown[] }, { full?: boolean } | undefined>;
-	"bash.data": Method<{ callId: CallId; data: string }, void>;
 	"bus.targets": Method<{ channel: string }, number>;
 	"bus.emit": Method<{ ext: ExtId; channel: string; data: unknown }, void>;
 	log: Method<{ ext: ExtId; level: string; message: string; context?: unknown }, void>;
@@ -78,6 +77,7 @@ export interface NestedToolOutcome {
 
 /** Answered by a promise. */
 export interface AsyncMethods {
+	"bash.data": Method<{ callId: CallId; data: string }, void>;
 	exec: Method<
 		{
 			ext: ExtId;

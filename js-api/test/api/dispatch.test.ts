@@ -198,6 +198,7 @@ test("user_bash operations stay here and run by handle", async () => {
 			},
 		},
 	}));
+	host.async["bash.data"] = () => undefined;
 	const { result } = await run({ command: "ls" });
 	const outcome = await host.send(
 		"bashExec",
@@ -210,7 +211,8 @@ test("user_bash operations stay here and run by handle", async () => {
 			.named("bash.data")
 			.map((d: Any) => d.data)
 			.join("|"),
-		"ls@/ 1 |é|text",
+		// What comes while the host is busy goes together.
+		"ls@/ 1 |étext",
 	);
 	assert.ok(host.named("bash.data").every((d: Any) => d.callId === 5));
 	await host.send("release", { handles: [result.operations.handle] });
@@ -218,6 +220,27 @@ test("user_bash operations stay here and run by handle", async () => {
 		async () => host.send("bashExec", { handle: result.operations.handle, callId: 6 }, {}),
 		/unknown handle/,
 	);
+});
+
+test("output of user_bash operations waits for a host that is slow, and the result waits for the output", async () => {
+	const { host, run } = await handler("user_bash", () => ({
+		operations: {
+			async exec(_command: string, _cwd: string, { onData }: Any) {
+				for (let line = 0; line < 10_000; line++) onData(`${line}\n`);
+				return { exitCode: null };
+			},
+		},
+	}));
+	const taken: string[] = [];
+	host.async["bash.data"] = async ({ data }: Any) => {
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		taken.push(data);
+	};
+	const { result } = await run({ command: "ls" });
+	const outcome = await host.send("bashExec", { handle: result.operations.handle, callId: 5 }, { command: "ls" });
+	assert.deepEqual(outcome, { exitCode: null });
+	assert.equal(taken.length, 2, "what waited went together");
+	assert.equal(taken.join(""), Array.from({ length: 10_000 }, (_, line) => `${line}\n`).join(""));
 });
 
 test("invalid user_bash operations are an error", async () => {

@@ -16,10 +16,11 @@ use pier_protocol::model::{Model, ThinkingLevel};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::bash::{BashOperations, BashResult};
 use crate::compaction::{CompactionPreparation, SuppliedCompaction};
 use crate::prompt::PromptOptions;
 use crate::provider::TraceRecord;
+use crate::tools::BashResult;
+use crate::tools::operations::BashOperations;
 
 macro_rules! hook_events {
     ($($variant:ident = $name:literal),* $(,)?) => {

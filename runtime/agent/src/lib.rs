@@ -3,7 +3,6 @@
 //! No V8, no stdout, and no knowledge of modes or of the language extensions are written in.
 
 pub mod agent_session;
-pub mod bash;
 mod clock;
 pub mod compaction;
 pub mod convert;

@@ -560,7 +560,7 @@ async fn an_executor_that_never_answers_is_left_behind() {
     );
 }
 
-async fn user(lab: &Lab, line: &str) -> (pier_agent::tools::UserBashResult, String) {
+async fn user(lab: &Lab, line: &str) -> (pier_agent::tools::BashResult, String) {
     let deltas = Arc::new(Mutex::new(String::new()));
     let seen = deltas.clone();
     let request = UserBash::new(line, lab.context.cwd.clone(), CancellationToken::new());

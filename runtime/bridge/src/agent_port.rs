@@ -9,6 +9,7 @@ use pier_agent::agent_session::{
     UserMessageOptions,
 };
 use pier_agent::hooks::ForkPosition;
+use pier_agent::tool::ToolContext;
 use pier_protocol::entry::{EntryBody, SessionEntry, UnknownEntry};
 use pier_protocol::message::Content;
 use pier_protocol::model::ThinkingLevel;
@@ -107,6 +108,10 @@ impl SessionPort for AgentPort {
 
     fn settings(&self) -> Value {
         Value::Object(self.session.settings().get().raw.clone())
+    }
+
+    fn tool_context(&self) -> ToolContext {
+        self.session.tool_context()
     }
 
     fn prompt_commands(&self) -> Vec<Value> {

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use pier_agent::tool::{NestedTools, ToolUpdates};
+use pier_agent::tools::operations::OutputSink;
 
 use crate::isolate::{DeadlineClock, HostCallError};
 use crate::providers::stream::StreamSink;
@@ -34,7 +35,7 @@ pub(crate) enum Purpose {
     /// A provider stream.
     Stream(Arc<StreamSink>),
     /// A command of a person run by an extension's `operations`.
-    Bash(pier_agent::bash::OutputChunk),
+    Bash(OutputSink),
     /// The `setup` callback of a new session.
     Setup,
     /// Anything else (renderers, completions, OAuth, callbacks).

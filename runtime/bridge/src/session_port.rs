@@ -9,6 +9,7 @@ use pier_agent::agent_session::{
     CustomMessageRequest, DeliveryOptions, NavigateOptions, UserMessageOptions,
 };
 use pier_agent::hooks::ForkPosition;
+use pier_agent::tool::ToolContext;
 use pier_protocol::message::Content;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,10 @@ pub trait SessionPort: Send + Sync + 'static {
     fn cwd(&self) -> PathBuf;
     /// Merged settings.
     fn settings(&self) -> Value;
+    /// What a built-in tool works with that an extension runs as a function.
+    fn tool_context(&self) -> ToolContext {
+        ToolContext::detached(self.cwd())
+    }
     /// Prompt templates and skills, as `SlashCommandInfo`.
     fn prompt_commands(&self) -> Vec<Value>;
     /// Inputs of the system prompt, as `systemPromptOptions`.

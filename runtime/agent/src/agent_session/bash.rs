@@ -1,10 +1,7 @@
 //! A user's shell commands (spec/rpc.md §3.5): hooks, execution, streaming, storage.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use bytes::Bytes;
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{BashExecutionMessage, Extra, Message};
 use serde_json::Value;
@@ -13,16 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::inner::{Inner, next_id};
 use super::models::storage;
 use super::{BashRequest, SessionError};
-use crate::bash::{BashOperations, BashResult, OutputChunk};
 use crate::clock::now_ms;
 use crate::hooks::{HookEvent, UserBashEvent, UserBashOutcome};
-use crate::tools::operations::{
-    BashExec, BashExecError, BashExit, BashOperations as ToolOperations, OutputSink,
-};
-use crate::tools::{UserBash, run_user_bash};
-
-/// Chunks of an extension's executor that may wait; it reports them without waiting.
-const MAX_CHUNKS: usize = 4096;
+use crate::tools::operations::BashOperations;
+use crate::tools::{BashResult, UserBash, run_user_bash};
 
 impl Inner {
     pub(crate) async fn bash(
@@ -67,13 +58,12 @@ impl Inner {
             env: self.child_env(),
             shell_path: settings.shell_path.clone(),
             command_prefix: settings.shell_command_prefix.clone(),
-            operations: operations
-                .map(|operations| Arc::new(Executor(operations)) as Arc<dyn ToolOperations>),
+            operations,
             ..UserBash::new(request.command.clone(), self.cwd(), cancel)
         };
         let client_id: Option<Value> = request.id.clone();
         let inner = self.clone();
-        let result = run_user_bash(command, move |delta| {
+        run_user_bash(command, move |delta| {
             let (inner, id) = (inner.clone(), client_id.clone());
             async move {
                 inner
@@ -82,16 +72,7 @@ impl Inner {
             }
         })
         .await
-        .map_err(|error| SessionError::Failed(error.to_string()))?;
-        Ok(BashResult {
-            output: result.output,
-            exit_code: result.exit_code.map(i64::from),
-            cancelled: result.cancelled,
-            truncated: result.truncated,
-            full_output_path: result
-                .full_output_path
-                .map(|path| path.to_string_lossy().into_owned()),
-        })
+        .map_err(|error| SessionError::Failed(error.to_string()))
     }
 
     /// Stored at once when idle, after the run when busy, so that tool calls and their results stay together.
@@ -138,48 +119,5 @@ impl Drop for BashGuard<'_> {
         if let Some(cancel) = self.inner.state.lock().bash_runs.remove(&self.id) {
             cancel.cancel();
         }
-    }
-}
-
-/// An extension's executor in the form that the tools use.
-struct Executor(Arc<dyn BashOperations>);
-
-#[async_trait]
-impl ToolOperations for Executor {
-    async fn exec(&self, request: BashExec, output: OutputSink) -> Result<BashExit, BashExecError> {
-        let (sender, mut chunks) = tokio::sync::mpsc::channel::<Bytes>(MAX_CHUNKS);
-        let take: OutputChunk = Arc::new(move |chunk: &[u8]| {
-            if sender.try_send(Bytes::copy_from_slice(chunk)).is_err() {
-                tracing::warn!(
-                    "output of an extension's shell is lost: nobody reads it fast enough"
-                );
-            }
-        });
-        let forward = async {
-            while let Some(chunk) = chunks.recv().await {
-                if !output.write(chunk).await {
-                    break;
-                }
-            }
-        };
-        let run = self.run(&request, take);
-        // The sender goes away with the executor, which ends the forwarding.
-        let (ended, ()) = tokio::join!(run, forward);
-        match ended {
-            Ok(Some(code)) => Ok(BashExit {
-                code: i32::try_from(code).ok(),
-            }),
-            Ok(None) => Err(BashExecError::Aborted),
-            Err(text) => Err(BashExecError::from_message(&text)),
-        }
-    }
-}
-
-impl Executor {
-    async fn run(&self, request: &BashExec, take: OutputChunk) -> Result<Option<i64>, String> {
-        let cwd: &Path = &request.cwd;
-        self.0
-            .exec(&request.command, cwd, take, request.cancel.clone())
-            .await
     }
 }

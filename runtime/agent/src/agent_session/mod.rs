@@ -23,7 +23,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use types::*;
 
-use crate::bash::BashResult;
 use crate::events::{EventListener, Subscription};
 use crate::hooks::{ExtensionHooks, ModelSelectSource, SessionStartReason, ShutdownReason};
 use crate::host::HostActions;
@@ -32,7 +31,8 @@ use crate::provider::ProviderRegistry;
 use crate::queue::Lane;
 use crate::session::SessionManager;
 use crate::settings::SettingsStore;
-use crate::tool::ToolRegistry;
+use crate::tool::{ToolContext, ToolRegistry};
+use crate::tools::BashResult;
 use emit::Job;
 use inner::Inner;
 use models::storage;
@@ -157,7 +157,7 @@ impl AgentSession {
         self.0.clear_queue().await
     }
 
-    /// Aborts the run, a retry wait, a compaction and a branch summary; returns when the session is idle. Waits for tools
+    /// Aborts the run, a retry wait, a compaction and a branch summary, and a prompt that is still being prepared; returns when the session is idle. Waits for tools
     /// that are running: they see their signal and have bounds of their own.
     pub async fn abort(&self) {
         self.0.abort().await;
@@ -483,6 +483,11 @@ impl AgentSession {
     /// A `user_bash` handler failed, or the command could not be run at all.
     pub async fn bash(&self, request: BashRequest) -> Result<BashResult, SessionError> {
         self.0.bash(request).await
+    }
+
+    /// What a built-in tool works with that an extension runs as a function, outside of any call of the model.
+    pub fn tool_context(&self) -> ToolContext {
+        self.0.tool_context(None, None)
     }
 
     /// Aborts all running [`AgentSession::bash`] commands.

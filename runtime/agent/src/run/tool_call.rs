@@ -16,7 +16,9 @@ use super::nested::NestedScope;
 use crate::agent_session::inner::Inner;
 use crate::hooks::{HookEvent, ToolCallEvent, ToolResultEvent};
 use crate::schema::failure_text;
-use crate::tool::{ShellSettings, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates};
+use crate::tool::{
+    NestedTools, ShellSettings, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates,
+};
 
 /// Error text of a blocked call without a reason.
 const BLOCKED: &str = "Tool execution was blocked";
@@ -123,7 +125,7 @@ impl Inner {
             args: prepared.args.clone(),
             cancel,
             updates: updates.clone(),
-            context: self.tool_context(nested, parent.clone()),
+            context: self.tool_context(Some(nested), parent.clone()),
         };
         let began = Instant::now();
         let mut work = std::pin::pin!(
@@ -235,9 +237,9 @@ impl Inner {
         }
     }
 
-    fn tool_context(
+    pub(crate) fn tool_context(
         &self,
-        nested: Arc<NestedScope>,
+        nested: Option<Arc<NestedScope>>,
         parent_tool_call_id: Option<String>,
     ) -> ToolContext {
         let settings = self.settings();
@@ -250,7 +252,7 @@ impl Inner {
             },
             accepts_images: self.model().is_none_or(|model| model.accepts_images()),
             parent_tool_call_id,
-            nested: Some(nested),
+            nested: nested.map(|nested| nested as Arc<dyn NestedTools>),
         }
     }
 

@@ -159,8 +159,8 @@ impl OutputSink {
     }
 
     /// Hands over one chunk; `false` when nobody reads any more.
-    pub async fn write(&self, chunk: Bytes) -> bool {
-        self.0.send(chunk).await.is_ok()
+    pub async fn write(&self, chunk: impl Into<Bytes> + Send) -> bool {
+        self.0.send(chunk.into()).await.is_ok()
     }
 
     pub(super) fn sender(&self) -> &mpsc::Sender<Bytes> {
@@ -173,4 +173,10 @@ impl OutputSink {
 pub trait BashOperations: Send + Sync {
     /// Runs the command to its end. Must honour `timeout` and `cancel`; callers stop waiting shortly after either.
     async fn exec(&self, request: BashExec, output: OutputSink) -> Result<BashExit, BashExecError>;
+}
+
+impl std::fmt::Debug for dyn BashOperations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BashOperations")
+    }
 }

@@ -51,20 +51,23 @@ impl UserBash {
     }
 }
 
-/// How it went; the result of the RPC command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How it went: the result of the RPC command, and what a `user_bash` handler may give in its place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UserBashResult {
+pub struct BashResult {
     /// Tail of 2000 lines or 50 KiB.
+    #[serde(default)]
     pub output: String,
-    /// Absent when cancelled; 128 + number after a signal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
+    /// Absent when cancelled, or when an extension's executor only knows that it failed; 128 + number after a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    #[serde(default)]
     pub cancelled: bool,
+    #[serde(default)]
     pub truncated: bool,
     /// Everything the command wrote, as plain text, when `output` is cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full_output_path: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
 }
 
 /// Runs a command of a person. `on_delta` gets each piece of visible text and is waited for, so a slow receiver slows
@@ -75,7 +78,7 @@ pub struct UserBashResult {
 pub async fn run_user_bash<F, D>(
     request: UserBash,
     on_delta: F,
-) -> Result<UserBashResult, BashExecError>
+) -> Result<BashResult, BashExecError>
 where
     F: FnMut(String) -> D + Send,
     D: Future<Output = ()> + Send,
@@ -100,14 +103,18 @@ where
     let ended = run_executor(operations.as_ref(), exec, &mut stream).await;
     stream.end().await;
     let shown = stream.capture.snapshot();
-    let mut result = UserBashResult {
+    let mut result = BashResult {
         output: shown.content,
         truncated: shown.truncated,
-        full_output_path: stream.capture.full_output().path().cloned(),
-        ..UserBashResult::default()
+        full_output_path: stream
+            .capture
+            .full_output()
+            .path()
+            .map(|path| path.to_string_lossy().into_owned()),
+        ..BashResult::default()
     };
     match ended {
-        Ok(exit) => result.exit_code = exit.code,
+        Ok(exit) => result.exit_code = exit.code.map(i64::from),
         Err(BashExecError::Aborted) => result.cancelled = true,
         Err(error) => return Err(error),
     }

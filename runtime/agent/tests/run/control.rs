@@ -342,7 +342,7 @@ async fn aborting_commands_and_handlers_that_replace_or_prevent_them() {
         .unwrap();
     assert!(result.cancelled && result.exit_code.is_none());
     set(&lab.hooks.user_bash, |event| match event.command.as_str() {
-        "fake" => Ok(UserBashOutcome::Result(pier_agent::bash::BashResult {
+        "fake" => Ok(UserBashOutcome::Result(pier_agent::tools::BashResult {
             output: "faked".into(),
             ..Default::default()
         })),

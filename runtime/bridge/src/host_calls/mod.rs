@@ -71,7 +71,6 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("render.invalidate", ui::invalidate),
     ("tool.update", streams::tool_update),
     ("stream.events", streams::stream_events),
-    ("bash.data", streams::bash_data),
     ("bus.targets", bus::targets),
     ("bus.emit", bus::emit),
     ("log", bus::log),
@@ -138,6 +137,9 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     }),
     ("stream.response", |caller, args| {
         Box::pin(streams::stream_response(caller, args))
+    }),
+    ("bash.data", |caller, args| {
+        Box::pin(streams::bash_data(caller, args))
     }),
     ("oauth.interact", |caller, args| {
         Box::pin(ui::oauth_interact(caller, args))

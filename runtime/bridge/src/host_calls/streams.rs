@@ -69,11 +69,13 @@ pub(super) async fn stream_response(caller: Caller, mut args: Args<'static>) -> 
     Ok(None)
 }
 
-pub(super) fn bash_data(caller: &Caller, args: Args<'_>) -> Answer {
+/// Output of an extension's executor. The answer comes when the reader has room, and the isolate keeps what follows until then.
+pub(super) async fn bash_data(caller: Caller, args: Args<'static>) -> Answer {
     if let Some(call) = caller.call(&args)?
         && let Purpose::Bash(output) = &call.purpose
     {
-        output(args.text("data")?.as_bytes());
+        // Nobody reads after an abort; the executor learns of it by its signal.
+        output.write(args.text("data")?.to_string()).await;
     }
     Ok(None)
 }

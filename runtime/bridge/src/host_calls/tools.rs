@@ -118,7 +118,7 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
         args: arguments,
         cancel: cancel.clone(),
         updates: updates.clone(),
-        context: ToolContext::detached(cwd),
+        context: builtin_context(&caller, cwd, &args.take("options")),
     };
     let ext = caller.slot.ids().first().copied().unwrap_or_default();
     let run = async {
@@ -141,6 +141,26 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
             Err(HostCallError::new(error.to_string()))
         }
     }
+}
+
+/// The session's settings, and what the tool was made with on top of them.
+fn builtin_context(caller: &Caller, cwd: PathBuf, options: &Value) -> ToolContext {
+    let mut context = match caller.shared.session() {
+        Some(session) => session.tool_context(),
+        None => ToolContext::detached(PathBuf::new()),
+    };
+    context.cwd = cwd;
+    let text = |name: &str| options.get(name).and_then(Value::as_str);
+    if let Some(path) = text("shellPath") {
+        context.shell.path = Some(path.into());
+    }
+    if let Some(prefix) = text("commandPrefix") {
+        context.shell.command_prefix = Some(prefix.to_owned());
+    }
+    if options.get("exposeSessionEnvironment") == Some(&Value::Bool(false)) {
+        context.env.clear();
+    }
+    context
 }
 
 pub(super) fn cancel_builtin(caller: &Caller, args: Args<'_>) -> Answer {

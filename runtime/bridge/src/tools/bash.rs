@@ -1,14 +1,15 @@
 //! What a `user_bash` handler may give instead of the host's shell (`spec/extension-api.md` §5.8): a finished result, or
 //! an executor that lives in its isolate.
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use pier_agent::bash::{BashOperations, BashResult, OutputChunk};
 use pier_agent::hooks::UserBashOutcome;
+use pier_agent::tools::BashResult;
+use pier_agent::tools::operations::{
+    BashExec, BashExecError, BashExit, BashOperations, OutputSink,
+};
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::calls::Purpose;
 use crate::host::Shared;
@@ -66,39 +67,40 @@ struct Executor {
 
 #[async_trait]
 impl BashOperations for Executor {
-    async fn exec(
-        &self,
-        command: &str,
-        cwd: &Path,
-        output: OutputChunk,
-        cancel: CancellationToken,
-    ) -> Result<Option<i64>, String> {
-        let shared = self
-            .shared
-            .upgrade()
-            .ok_or("the extension host has ended")?;
+    async fn exec(&self, request: BashExec, output: OutputSink) -> Result<BashExit, BashExecError> {
+        let ended = || BashExecError::Failed("the extension host has ended".to_owned());
+        let shared = self.shared.upgrade().ok_or_else(ended)?;
         let scope = shared.calls.begin(
             self.info.id,
             "user_bash",
             Purpose::Bash(output),
-            cancel.child_token(),
+            request.cancel.child_token(),
         );
         let header = json!({"handle": self.handle, "callId": scope.id(), "ext": self.info.id});
-        let payload: Arc<str> = json!({"command": command, "cwd": cwd}).to_string().into();
+        let mut payload = json!({"command": request.command, "cwd": request.cwd});
+        if let Some(timeout) = request.timeout {
+            payload["timeout"] = json!(timeout.as_secs_f64());
+        }
         let answer = shared
             .invoke_json(
                 &self.info.isolate,
                 "bashExec",
                 &header,
-                Some(payload),
+                Some(payload.to_string().into()),
                 &scope,
                 None,
             )
             .await;
         match answer {
-            _ if cancel.is_cancelled() => Ok(None),
-            Ok(answer) => Ok(answer.get("exitCode").and_then(Value::as_i64)),
-            Err(error) => Err(describe("user_bash", &error)),
+            _ if request.cancel.is_cancelled() => Err(BashExecError::Aborted),
+            // `null`: the executor only knows that the command has no exit code. That is no abort.
+            Ok(answer) => Ok(BashExit {
+                code: answer
+                    .get("exitCode")
+                    .and_then(Value::as_i64)
+                    .and_then(|code| i32::try_from(code).ok()),
+            }),
+            Err(error) => Err(BashExecError::from_message(&describe("user_bash", &error))),
         }
     }
 }
