@@ -150,6 +150,8 @@ pub struct Settings {
     pub enabled_models: Vec<String>,
     pub shell_path: Option<PathBuf>,
     pub shell_command_prefix: Option<String>,
+    /// Milliseconds after which a written entry is forced to disk at the latest; zero leaves it to the end of each run.
+    pub session_sync_ms: Option<u64>,
     /// Compaction overrides by `provider/model`.
     compaction_overrides: IndexMap<String, Map<String, Value>>,
     /// The merged object, with unknown keys.

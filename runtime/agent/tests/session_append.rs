@@ -14,7 +14,7 @@ use serde_json::json;
 use session_support::*;
 
 #[test]
-fn the_file_appears_with_the_first_message_of_the_conversation() {
+fn the_file_appears_with_the_first_message_of_a_run() {
     let project = Project::new();
     let session = project.create();
     let path = session.session_file().unwrap();
@@ -22,15 +22,16 @@ fn the_file_appears_with_the_first_message_of_the_conversation() {
     session.append_thinking_level_change("high").unwrap();
     session.append_custom("ext", Some(json!({"n": 1}))).unwrap();
     session
-        .append_message(message(json!({"role":"system","content":"","timestamp":1})))
-        .unwrap();
-    session
         .append_message(message(json!({"role":"bashExecution","command":"ls","output":"","cancelled":false,"truncated":false,"timestamp":1})))
         .unwrap();
     assert!(!path.exists());
     assert!(!session.is_saved());
-    session.append_message(user("hello")).unwrap();
+    // Its announcement comes before the user's message, and what is announced must survive a kill.
+    session
+        .append_message(message(json!({"role":"system","content":"","timestamp":1})))
+        .unwrap();
     assert!(session.is_saved());
+    session.append_message(user("hello")).unwrap();
     let written = lines(&path);
     let kinds: Vec<_> = written
         .iter()

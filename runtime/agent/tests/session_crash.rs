@@ -1,9 +1,12 @@
-//! A crash at any byte loses at most the entry being written (design, invariant 7): random operations, then a
-//! cut at a random byte, then go on with what is left.
+//! What is written is read back equal, and a crash at any byte loses at most the entry being written (invariant 7).
+//!
+//! Random operations (messages, compactions, edits, labels, names, moves of the leaf, summaries, forks, clones, reloads) on new
+//! sessions and on files of versions 1 to 3 with both spellings of a model entry. After each operation a copy of the file is cut
+//! at a random byte and opened; after each round the file itself, and the session goes on with what is left.
 
 mod session_support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pier_agent::session::{EntryRef, ForkPosition, SessionError, SessionManager, SessionWarning};
 use proptest::prelude::*;
@@ -175,17 +178,61 @@ fn check(session: &SessionManager) {
     }
 }
 
-/// Cuts the file and opens it again; the entries before the cut must all be there.
+/// Cuts the file and opens it again.
 fn crash(project: &Project, session: SessionManager, cut: usize) -> Option<SessionManager> {
     if !session.is_saved() {
         return Some(session);
     }
     let path = session.session_file().unwrap();
-    let before = ids(&session.get_entries());
+    let before = texts(&session);
     drop(session);
     let bytes = std::fs::read(&path).unwrap();
+    open_cut(project, &path, &bytes, cut, &before)
+}
+
+/// As [`crash`], with a copy of the file; the session lives on.
+fn crash_of_a_copy(project: &Project, session: &SessionManager, cut: usize) {
+    if !session.is_saved() {
+        return;
+    }
+    let bytes = std::fs::read(session.session_file().unwrap()).unwrap();
+    let copy = project.temp.path().join("cut.jsonl");
+    let before = texts(session);
+    drop(open_cut(project, &copy, &bytes, cut, &before));
+    let _ = std::fs::remove_file(project.temp.path().join("cut.jsonl.torn"));
+    // The whole file reads back equal, and where the leaf is the last entry, so does the conversation.
+    std::fs::write(&copy, &bytes).unwrap();
+    let again = project.open(&copy);
+    assert_eq!(texts(&again), before);
+    assert!(again.warnings().is_empty(), "{:?}", again.warnings());
+    if session.leaf_id() == again.leaf_id() {
+        assert_eq!(context(&again), context(session));
+    }
+    assert_eq!(again.session_name(), session.session_name());
+    for entry in session.get_entries() {
+        assert_eq!(again.get_label(entry.id()), session.get_label(entry.id()));
+    }
+}
+
+/// The entries as they are stored.
+fn texts(session: &SessionManager) -> Vec<String> {
+    let entries = session.get_entries();
+    entries
+        .iter()
+        .map(|entry| entry.json().to_owned())
+        .collect()
+}
+
+/// Opens the file with these bytes up to the cut; the entries before the cut must all be there.
+fn open_cut(
+    project: &Project,
+    path: &Path,
+    bytes: &[u8],
+    cut: usize,
+    before: &[String],
+) -> Option<SessionManager> {
     let cut = cut % (bytes.len() + 1);
-    std::fs::write(&path, &bytes[..cut]).unwrap();
+    std::fs::write(path, &bytes[..cut]).unwrap();
     let whole_lines = bytes[..cut].iter().filter(|byte| **byte == b'\n').count();
     let tail = &bytes[bytes[..cut]
         .iter()
@@ -195,16 +242,13 @@ fn crash(project: &Project, session: SessionManager, cut: usize) -> Option<Sessi
     let lines_left =
         whole_lines + usize::from(serde_json::from_slice::<serde_json::Value>(tail).is_ok());
     if cut > 0 && lines_left == 0 {
-        let error = SessionManager::open(&path, &project.options).unwrap_err();
+        let error = SessionManager::open(path, &project.options).unwrap_err();
         assert!(matches!(error, SessionError::NotASession { .. }), "{error}");
-        assert_eq!(std::fs::read(&path).unwrap(), &bytes[..cut]);
+        assert_eq!(std::fs::read(path).unwrap(), &bytes[..cut]);
         return None;
     }
-    let session = project.open(&path);
-    assert_eq!(
-        ids(&session.get_entries()),
-        before[..lines_left.saturating_sub(1)]
-    );
+    let session = project.open(path);
+    assert_eq!(texts(&session), before[..lines_left.saturating_sub(1)]);
     let torn = PathBuf::from(format!("{}.torn", path.display()));
     if lines_left == whole_lines && !tail.is_empty() {
         assert!(matches!(
@@ -219,21 +263,103 @@ fn crash(project: &Project, session: SessionManager, cut: usize) -> Option<Sessi
     Some(session)
 }
 
+/// What a session starts as.
+#[derive(Debug, Clone)]
+enum Start {
+    New,
+    /// A file of this version; the model entry as xcsh writes it, or as pi does.
+    File {
+        version: u8,
+        joined_model: bool,
+    },
+}
+
+fn start() -> impl Strategy<Value = Start> {
+    prop_oneof![
+        1 => Just(Start::New),
+        1 => (1u8..4, any::<bool>())
+            .prop_map(|(version, joined_model)| Start::File { version, joined_model }),
+    ]
+}
+
+fn begin(project: &Project, start: &Start) -> SessionManager {
+    let Start::File {
+        version,
+        joined_model,
+    } = start
+    else {
+        return project.create();
+    };
+    let (version, joined_model) = (*version, *joined_model);
+    let model = if joined_model {
+        json!({"type": "model_change", "model": "prov/some/model", "role": "default"})
+    } else {
+        json!({"type": "model_change", "provider": "prov", "modelId": "some/model"})
+    };
+    let mut lines = vec![
+        model,
+        json!({"type": "message", "message": {"role": "user", "content": "old question", "timestamp": 1}}),
+        json!({"type": "message", "message": {"role": if version < 3 { "hookMessage" } else { "custom" },
+            "customType": "c", "content": "hook", "display": true, "timestamp": 2}}),
+        json!({"type": "from_the_future", "payload": {"kept": [1, null]}}),
+    ];
+    if version == 1 {
+        lines.push(json!({"type": "compaction", "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 9}));
+    } else {
+        lines.push(json!({"type": "compaction", "summary": "s", "firstKeptEntryId": "e1", "tokensBefore": 9}));
+        for (at, line) in lines.iter_mut().enumerate() {
+            line["id"] = json!(format!("e{at}"));
+            line["parentId"] = at
+                .checked_sub(1)
+                .map_or(json!(null), |parent| json!(format!("e{parent}")));
+        }
+    }
+    for line in &mut lines {
+        line["timestamp"] = json!("2026-01-31T12:34:56.789Z");
+    }
+    let mut header = json!({"type": "session", "version": version, "id": "s",
+        "timestamp": "2026-01-31T12:34:56.789Z", "cwd": project.cwd()});
+    if version == 1 {
+        header.as_object_mut().unwrap().shift_remove("version");
+    }
+    let text: String = std::iter::once(&header)
+        .chain(&lines)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let session = project.open(&project.file("old.jsonl", text));
+    session.take_warnings();
+    let found = session.build_context();
+    let model = found.model.expect("the model of the file");
+    assert_eq!((&*model.provider, &*model.model_id), ("prov", "some/model"));
+    assert_eq!(context(&session).len(), 3, "{:?}", context(&session));
+    if version == 3 {
+        let kept: Vec<serde_json::Value> = lines;
+        let read: Vec<serde_json::Value> = texts(&session)
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(read, kept, "lines of the current version stay as they are");
+    }
+    session
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_operation_and_no_crash_loses_more_than_the_last_entry(
+        start in start(),
         rounds in proptest::collection::vec(
-            (proptest::collection::vec(operation(), 1..20), any::<usize>()),
+            (proptest::collection::vec((operation(), any::<usize>()), 1..20), any::<usize>()),
             1..4,
         )
     ) {
         let project = Project::new();
-        let mut session = project.create();
+        let mut session = begin(&project, &start);
         for (operations, cut) in rounds {
-            for operation in operations {
+            for (operation, cut) in operations {
                 session = apply(&project, session, operation);
+                crash_of_a_copy(&project, &session, cut);
             }
             check(&session);
             match crash(&project, session, cut) {

@@ -79,7 +79,7 @@ mod tests {
     use super::Environment;
 
     fn read(program: &str, variables: &[(&str, &str)]) -> Result<Environment, String> {
-        Environment::from(Some(program), "/work".into(), &|name| {
+        Environment::from(Some(program), "/some/place".into(), &|name| {
             variables
                 .iter()
                 .find(|(known, _)| *known == name)
@@ -100,7 +100,7 @@ mod tests {
                 .agent_dir
         };
         assert_eq!(named("~/x"), Path::new("/home/u/x"));
-        assert_eq!(named("rel"), Path::new("/work/rel"));
+        assert_eq!(named("rel"), Path::new("/some/place/rel"));
         assert!(read("pier", &[]).is_err());
     }
 

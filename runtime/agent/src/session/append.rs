@@ -322,7 +322,7 @@ impl Shared {
         match target {
             Target::Memory => Ok(()),
             Target::Closed(path) => Err(SessionError::Closed { path: path.clone() }),
-            Target::Pending(path) if fork::creates_file(entry) => {
+            Target::Pending(path) if begins_file(entry) => {
                 let path = path.clone();
                 self.create_file(target, path, Some(entry))
             }
@@ -358,6 +358,13 @@ impl Shared {
         self.state.write().saved = true;
         Ok(())
     }
+}
+
+/// Whether an entry brings the file of a new session into being: the first message of a run. That is the system message of the
+/// first run already; it is announced, and what was announced must survive a kill.
+fn begins_file(entry: &EntryRef) -> bool {
+    let message = entry.message().map(|message| &**message);
+    fork::is_conversation(entry) || matches!(message, Some(Message::System(_)))
 }
 
 fn clean_name(name: &str) -> String {

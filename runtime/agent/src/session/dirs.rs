@@ -141,13 +141,13 @@ mod tests {
                 flag.map(OsStr::new),
                 env.map(OsStr::new),
                 setting.map(OsStr::new),
-                Path::new("/work/p"),
+                Path::new("/home/u/code/p"),
                 home,
             )
         };
         assert_eq!(
             choose(Some("a"), Some("/e"), Some("/s")).unwrap(),
-            Path::new("/work/p/a")
+            Path::new("/home/u/code/p/a")
         );
         assert_eq!(
             choose(None, Some("~/e"), Some("/s")).unwrap(),
@@ -155,7 +155,7 @@ mod tests {
         );
         assert_eq!(
             choose(None, Some(""), Some("../s/.")).unwrap(),
-            Path::new("/work/s")
+            Path::new("/home/u/code/s")
         );
         assert_eq!(choose(None, None, None), None);
         let dirs = SessionDirs::new("/p", "/a").with_custom(choose(Some("/flat"), None, None));

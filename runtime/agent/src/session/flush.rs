@@ -33,6 +33,14 @@ impl Default for SyncPolicy {
 }
 
 impl SyncPolicy {
+    /// The usual policy with another interval; zero milliseconds is none.
+    pub fn every_ms(interval: u64) -> Self {
+        SyncPolicy {
+            interval: (interval > 0).then(|| Duration::from_millis(interval)),
+            ..SyncPolicy::default()
+        }
+    }
+
     /// Never: for tests and throw-away sessions.
     pub const OFF: SyncPolicy = SyncPolicy {
         interval: None,
@@ -139,5 +147,43 @@ fn flush(shared: &Shared, file: &File, path: &Path) {
 pub(super) fn sync_directory(path: &Path) {
     if let Some(Ok(directory)) = path.parent().map(File::open) {
         let _ = directory.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn written(policy: SyncPolicy) -> (Flusher, tempfile::NamedTempFile) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let flusher = Flusher::new(file.path(), Arc::new(file.reopen().unwrap()));
+        flusher.written(policy);
+        (flusher, file)
+    }
+
+    fn is_dirty(flusher: &Flusher) -> bool {
+        flusher.shared.dirty.load(Ordering::Acquire)
+    }
+
+    #[test]
+    fn a_write_is_forced_at_the_interval() {
+        let (flusher, _file) = written(SyncPolicy::every_ms(1));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while is_dirty(&flusher) {
+            assert!(Instant::now() < deadline, "nobody forced it");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn without_an_interval_it_waits_until_it_is_asked() {
+        assert_eq!(SyncPolicy::every_ms(0).interval, None);
+        let (flusher, _file) = written(SyncPolicy::every_ms(0));
+        assert!(!flusher.shared.scheduled.load(Ordering::Acquire));
+        assert!(is_dirty(&flusher));
+        flusher.flush_now();
+        assert!(!is_dirty(&flusher));
+        assert!(flusher.take_warnings().is_empty());
     }
 }

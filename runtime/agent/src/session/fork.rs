@@ -64,8 +64,8 @@ pub(super) fn is_label(entry: &EntryRef) -> bool {
     entry.entry_type() == "label"
 }
 
-/// Whether an entry brings the session file into being (spec/sessions.md §3).
-pub(super) fn creates_file(entry: &EntryRef) -> bool {
+/// Whether an entry is part of the conversation proper; a fork without any is not written yet (spec/sessions.md §3, §5).
+pub(super) fn is_conversation(entry: &EntryRef) -> bool {
     let message = entry.message().map(|message| &**message);
     matches!(message, Some(Message::User(_) | Message::Assistant(_)))
 }

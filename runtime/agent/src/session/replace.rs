@@ -105,20 +105,29 @@ impl SessionManager {
     }
 
     /// Makes this handle and all its clones show `other`'s session. The old session is closed; `other` must
-    /// not be used any more. The epoch changes.
+    /// not be used any more. The epoch changes. Warnings of both stay to be taken.
     pub fn replace_with(&self, other: SessionManager) {
         if Arc::ptr_eq(&self.shared, &other.shared) {
             return;
         }
         let (target, state) = other.take();
-        let mut warnings = std::mem::take(&mut *other.shared.warnings.lock());
+        let found = std::mem::take(&mut *other.shared.warnings.lock());
         let old = {
             let mut writer = self.shared.writer.lock();
+            self.collect_warnings(&mut writer);
             *self.shared.state.write() = state;
-            std::mem::swap(&mut *self.shared.warnings.lock(), &mut warnings);
             std::mem::replace(&mut *writer, target)
         };
+        let flusher = match &old {
+            Target::File(file) => Some(file.flusher()),
+            _ => None,
+        };
+        // The final flush happens outside the lock.
         drop(old);
+        let late = flusher.map(|flusher| flusher.take_warnings());
+        let mut warnings = self.shared.warnings.lock();
+        warnings.extend(late.into_iter().flatten());
+        warnings.extend(found);
     }
 
     /// Reads the file again, for instance after another program changed it. The leaf becomes the last entry,
@@ -205,7 +214,7 @@ impl SessionManager {
             let state = State::new(header, cwd, dir, None).with_entries(entries);
             return Ok(Self::assemble(state, Target::Memory, Vec::new(), options));
         }
-        let write_now = entries.iter().any(fork::creates_file);
+        let write_now = entries.iter().any(fork::is_conversation);
         Self::start_with(header, entries, options, dir, write_now)
     }
 }

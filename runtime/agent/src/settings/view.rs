@@ -122,6 +122,7 @@ impl Settings {
             shell_command_prefix: top
                 .string("shellCommandPrefix", warnings)
                 .map(str::to_owned),
+            session_sync_ms: top.u64("sessionSyncMs", warnings),
             ..Settings::default()
         };
         let defaults = CompactionSettings::default();
@@ -235,6 +236,8 @@ mod tests {
         assert_eq!(settings.retry, RetrySettings::default());
         assert_eq!(settings.compaction.reserve_tokens, 16_384);
         assert_eq!(settings.steering_mode, QueueMode::OneAtATime);
+        assert_eq!(settings.session_sync_ms, None);
+        assert_eq!(view(r#"{"sessionSyncMs":0}"#).0.session_sync_ms, Some(0));
     }
 
     #[test]

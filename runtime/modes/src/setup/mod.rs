@@ -25,7 +25,7 @@ use pier_agent::hooks::DiscoveredResources;
 use pier_agent::prompt::PromptConfig;
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::{PROVIDER, ScriptedProvider};
-use pier_agent::session::{SessionDirs, SessionOptions};
+use pier_agent::session::{SessionDirs, SessionOptions, SyncPolicy};
 use pier_agent::settings::SettingsStore;
 use pier_agent::tool::{ToolFilter, ToolRegistry};
 use pier_bridge::isolate::IsolateFactory;
@@ -372,8 +372,8 @@ fn load_sentence(failure: &ExtensionErrorReport) -> String {
 }
 
 fn session_options(options: &StartOptions, settings: &SettingsStore) -> SessionOptions {
+    let settings = settings.get();
     let setting = settings
-        .get()
         .raw
         .get("sessionDir")
         .and_then(Value::as_str)
@@ -385,7 +385,13 @@ fn session_options(options: &StartOptions, settings: &SettingsStore) -> SessionO
         &options.cwd,
         crate::paths::home().as_deref(),
     );
-    SessionOptions::new(SessionDirs::new(&options.cwd, &options.agent_dir).with_custom(custom))
+    let dirs = SessionDirs::new(&options.cwd, &options.agent_dir).with_custom(custom);
+    SessionOptions {
+        sync: settings
+            .session_sync_ms
+            .map_or_else(SyncPolicy::default, SyncPolicy::every_ms),
+        ..SessionOptions::new(dirs)
+    }
 }
 
 fn scripted(options: &StartOptions) -> Result<ScriptedProvider, StartError> {
