@@ -31,6 +31,7 @@ impl Inner {
         reason: SessionStartReason,
         previous: Option<PathBuf>,
     ) {
+        self.report_session_warnings();
         if self.model().is_none() {
             // Extensions may have brought the first provider.
             self.select_initial(true);
@@ -319,8 +320,7 @@ impl Inner {
             target_session_file: None,
         })
         .await;
-        let session = self.session.clone();
-        let _ = tokio::task::spawn_blocking(move || session.sync()).await;
+        self.sync_session().await;
     }
 
     /// Aborts whatever can be aborted; does not wait.
@@ -339,6 +339,7 @@ impl Inner {
 
     /// Waits until neither a run nor a manual compaction or branch summary is active.
     pub(crate) async fn abort(&self) {
+        self.state.lock().aborts += 1;
         self.request_abort();
         self.settled().await;
         loop {

@@ -69,6 +69,8 @@ pub(crate) struct State {
     /// Continue with the `next_turn` list when the run ends (exact xcsh rules).
     pub(crate) continue_with_next_turn: bool,
     pub(crate) closed: bool,
+    /// Aborts that clients asked for. A prompt that was there before the newest of them and has no run yet is meant as well.
+    pub(crate) aborts: u64,
 }
 
 /// What flags say about the model; wins over what the session's file says.

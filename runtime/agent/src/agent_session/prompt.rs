@@ -58,6 +58,7 @@ impl Inner {
         self: &Arc<Self>,
         request: PromptRequest,
     ) -> Result<Disposition, SessionError> {
+        let aborts = self.state.lock().aborts;
         self.not_settling().await;
         if request.expand
             && let Some((name, args)) = split_command(&request.text)
@@ -96,6 +97,9 @@ impl Inner {
             if let Some(guard) = self.try_begin_run() {
                 // An error gives the session back as it was.
                 let model = self.usable_model()?;
+                if self.state.lock().aborts != aborts {
+                    guard.run.cancel.cancel();
+                }
                 self.begin_user_run(guard, &model, text, images).await;
                 return Ok(Disposition::Started);
             }

@@ -79,7 +79,7 @@ impl Inner {
             return Ok(Recovery::Done);
         }
         run.recovered = true;
-        self.hide(entry.id()).await?;
+        self.hide(entry).await?;
         let done = self
             .compact_automatically(CompactionReason::Overflow, model, true, &run.active.cancel)
             .await;

@@ -220,7 +220,7 @@ impl Inner {
             error_message: answer.error_message.clone().unwrap_or_default(),
         })
         .await;
-        self.hide(entry.id()).await?;
+        self.hide(entry).await?;
         let waited = tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(delay_ms)) => true,
             () = run.active.cancel.cancelled() => false,
@@ -239,10 +239,23 @@ impl Inner {
         Ok(Next::Settle)
     }
 
-    /// Keeps a failed attempt out of later requests.
-    pub(crate) async fn hide(&self, entry_id: &str) -> Result<(), StorageError> {
-        let edit = self.session.append_context_edit(entry_id, None)?;
-        self.emit_entry(&edit).await;
+    /// Keeps a failed attempt out of later requests, and the results of its calls with it: a request must not hold a result
+    /// without its call (spec/agent-loop.md §3.4).
+    pub(crate) async fn hide(&self, attempt: &EntryRef) -> Result<(), StorageError> {
+        let branch = self.session.get_branch(None);
+        let behind = branch
+            .iter()
+            .skip_while(|entry| entry.id() != attempt.id())
+            .skip(1);
+        let results: Vec<String> = behind
+            .take_while(|entry| !is_answer(entry))
+            .filter(|entry| is_result(entry))
+            .map(|entry| entry.id().to_owned())
+            .collect();
+        for id in std::iter::once(attempt.id().to_owned()).chain(results) {
+            let edit = self.session.append_context_edit(&id, None)?;
+            self.emit_entry(&edit).await;
+        }
         Ok(())
     }
 
@@ -301,9 +314,29 @@ impl Inner {
         Ok(())
     }
 
-    async fn sync_session(&self) {
+    /// Forces the session to disk and tells people what was noticed about its file.
+    pub(crate) async fn sync_session(&self) {
         let session = self.session.clone();
         // A failed flush is among the session's warnings.
         let _ = tokio::task::spawn_blocking(move || session.sync()).await;
+        self.report_session_warnings();
     }
+
+    pub(crate) fn report_session_warnings(&self) {
+        for warning in self.session.take_warnings() {
+            self.host.warn(&warning.to_string());
+        }
+    }
+}
+
+fn is_answer(entry: &EntryRef) -> bool {
+    entry
+        .message()
+        .is_some_and(|message| message.as_assistant().is_some())
+}
+
+fn is_result(entry: &EntryRef) -> bool {
+    entry
+        .message()
+        .is_some_and(|message| message.as_tool_result().is_some())
 }

@@ -1,9 +1,12 @@
 //! Aborts: spec/agent-loop.md §3.3.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pier_agent::agent_session::{Disposition, PromptRequest};
+use pier_agent::events::EventListener;
 use pier_agent::hooks::{BeforeAgentStartOutcome, InputSource};
+use pier_protocol::event::AgentEvent;
 use serde_json::json;
 
 use crate::lab::{Lab, PATIENCE, set};
@@ -170,6 +173,53 @@ async fn between_acceptance_and_start() {
             "agent_end 2 false",
             "agent_settled true",
         ]
+    );
+}
+
+/// Holds up `agent_settled` until it is let go.
+struct Gate(tokio::sync::Semaphore);
+
+#[async_trait::async_trait]
+impl EventListener for Gate {
+    async fn on_event(&self, event: &Arc<AgentEvent>) {
+        if matches!(**event, AgentEvent::AgentSettled { .. }) {
+            self.0.acquire().await.unwrap().forget();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_has_no_run_yet_is_meant_as_well() {
+    let lab = Lab::new().await.warmed().await;
+    let gate = Arc::new(Gate(tokio::sync::Semaphore::new(0)));
+    let _held = lab.session.subscribe(gate.clone());
+    lab.start("one").await;
+    lab.log.wait_for("agent_settled").await;
+    lab.log.take();
+    let request = PromptRequest::new("@tool slow {\"ms\":60000,\"tag\":\"a\"}", InputSource::Rpc);
+    let mut prompt = std::pin::pin!(lab.session.prompt(request));
+    assert!(
+        futures::poll!(&mut prompt).is_pending(),
+        "the last run is still settling"
+    );
+    let mut aborting = std::pin::pin!(lab.session.abort());
+    let aborted = futures::poll!(&mut aborting);
+    gate.0.add_permits(2);
+    let admitted = tokio::time::timeout(PATIENCE, prompt).await.unwrap();
+    assert!(matches!(admitted, Ok(Disposition::Started)), "{admitted:?}");
+    if aborted.is_pending() {
+        tokio::time::timeout(PATIENCE, aborting).await.unwrap();
+    }
+    lab.settled().await;
+    let lines = lab.log.take();
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("agent_settled true"),
+        "{lines:#?}"
+    );
+    assert!(
+        !lines.iter().any(|line| line.starts_with("tool_execution")),
+        "{lines:#?}"
     );
 }
 

@@ -4,8 +4,10 @@
 mod abort;
 mod boundary;
 mod compaction;
+mod compaction_hooks;
 mod control;
 mod delivery;
+mod endings;
 mod lab;
 mod models;
 mod plain;
