@@ -2,6 +2,7 @@
 //!
 //! * `tests/specs/<area>/<case>/` holds one behaviour a folder; [`runner`] runs it. Adding a case needs no
 //!   Rust; `tests/README.md` describes the files.
+//! * [`storm`] interrupts runs at random moments.
 //! * `tests/lab/transcripts/` holds recorded RPC sessions; [`transcript`] replays them.
 //! * `tests/clients/` holds scenarios for clients of other projects, which run unmodified.
 //!
@@ -20,4 +21,5 @@ pub mod runner;
 pub mod sandbox;
 pub mod server;
 pub mod steps;
+pub mod storm;
 pub mod transcript;

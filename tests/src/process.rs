@@ -106,6 +106,11 @@ impl Process {
         self.stdin = None;
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
     /// Sends a signal to the process alone.
     ///
     /// # Errors

@@ -3,10 +3,14 @@
 
 use crate::process::{Exit, Process};
 use anyhow::{Result, bail};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// A killed process ends at once, unless it is inside the kernel.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// A running binary in RPC mode.
 pub struct Client {
@@ -109,6 +113,42 @@ impl Client {
             bail!("stdout ends in the middle of a record\n{}", self.report());
         }
         Ok((exit, rest))
+    }
+
+    /// Kills the process; returns the records that it had written. A last record may be cut off, as the process was.
+    ///
+    /// # Errors
+    /// When a whole line is no JSON.
+    pub fn kill(&mut self) -> Result<Vec<Value>> {
+        self.log.push("-> (kill -9)".to_owned());
+        self.process.signal(Signal::KILL)?;
+        self.process.wait(KILL_LIMIT)?;
+        let mut rest = Vec::new();
+        while let Some(record) = self.next(Instant::now())? {
+            rest.push(record);
+        }
+        Ok(rest)
+    }
+
+    /// The end of what was said, in short lines, and stderr.
+    pub fn short_report(&self) -> String {
+        const LINES: usize = 60;
+        const CHARS: usize = 240;
+        let hidden = self.log.len().saturating_sub(LINES);
+        let lines: Vec<String> = self.log[hidden..]
+            .iter()
+            .map(|line| line.chars().take(CHARS).collect())
+            .collect();
+        format!(
+            "--- end of the exchange ({hidden} lines before)\n{}\n--- stderr so far\n{}\n---",
+            lines.join("\n"),
+            String::from_utf8_lossy(self.process.stderr()).trim_end(),
+        )
+    }
+
+    /// Leaves what was said so far out of reports.
+    pub fn forget(&mut self) {
+        self.log.clear();
     }
 
     /// The process behind the client.
