@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pier_protocol::message::{Block, Content, Cost, Message, Usage};
+use pier_protocol::message::{Block, Content, Cost, Message, PerKind, Usage};
 use pier_protocol::model::Model;
 
 /// Characters that an image counts for.
@@ -21,28 +21,22 @@ pub fn cost(model: &Model, usage: &Usage) -> Cost {
         .flatten()
         .filter(|tier| prompt > tier.input_tokens_above)
         .max_by_key(|tier| tier.input_tokens_above);
-    let (input, output, cache_read, cache_write) = match tier {
-        Some(tier) => (tier.input, tier.output, tier.cache_read, tier.cache_write),
-        None => (
-            rates.input,
-            rates.output,
-            rates.cache_read,
-            rates.cache_write,
-        ),
-    };
+    let rates = tier.map_or(&rates.rates, |tier| &tier.rates);
     let price = |rate: f64, tokens: u64| rate / 1e6 * tokens as f64;
     let long_lived = usage.cache_write_1h.unwrap_or(0).min(usage.cache_write);
-    let mut cost = Cost {
-        input: price(input, usage.input),
-        output: price(output, usage.output),
-        cache_read: price(cache_read, usage.cache_read),
+    let parts = PerKind {
+        input: price(rates.input, usage.input),
+        output: price(rates.output, usage.output),
+        cache_read: price(rates.cache_read, usage.cache_read),
         // Entries that live an hour cost twice the input rate.
-        cache_write: price(cache_write, usage.cache_write - long_lived)
-            + price(input * 2.0, long_lived),
-        ..Cost::default()
+        cache_write: price(rates.cache_write, usage.cache_write - long_lived)
+            + price(rates.input * 2.0, long_lived),
     };
-    cost.total = cost.input + cost.output + cost.cache_read + cost.cache_write;
-    cost
+    Cost {
+        parts,
+        total: parts.sum(),
+        total_from_provider: None,
+    }
 }
 
 /// Tokens in the context after a response.
@@ -150,27 +144,27 @@ mod tests {
     use pier_protocol::message::{AssistantMessage, StopReason};
     use pier_protocol::model::{CostTier, ModelCost};
 
+    fn tier(input_tokens_above: u64, input: f64, output: f64) -> CostTier {
+        CostTier {
+            input_tokens_above,
+            rates: PerKind {
+                input,
+                output,
+                ..PerKind::default()
+            },
+        }
+    }
+
     fn model() -> Model {
         Model {
             cost: ModelCost {
-                input: 1.0,
-                output: 2.0,
-                cache_read: 0.1,
-                cache_write: 1.25,
-                tiers: Some(vec![
-                    CostTier {
-                        input_tokens_above: 1_000,
-                        input: 10.0,
-                        output: 20.0,
-                        ..CostTier::default()
-                    },
-                    CostTier {
-                        input_tokens_above: 5_000,
-                        input: 100.0,
-                        output: 200.0,
-                        ..CostTier::default()
-                    },
-                ]),
+                rates: PerKind {
+                    input: 1.0,
+                    output: 2.0,
+                    cache_read: 0.1,
+                    cache_write: 1.25,
+                },
+                tiers: Some(vec![tier(1_000, 10.0, 20.0), tier(5_000, 100.0, 200.0)]),
                 ..ModelCost::default()
             },
             ..Model::default()
@@ -187,7 +181,7 @@ mod tests {
             ..Usage::default()
         };
         let cost = cost(&model(), &usage);
-        assert!((cost.input - 0.0005).abs() < 1e-12);
+        assert!((cost.parts.input - 0.0005).abs() < 1e-12);
         assert!((cost.total - (0.0005 + 0.0004 + 0.000_005 + 0.000_025)).abs() < 1e-12);
     }
 
@@ -201,6 +195,7 @@ mod tests {
                     ..Usage::default()
                 },
             )
+            .parts
             .input
                 / input as f64
                 * 1e6
@@ -221,7 +216,7 @@ mod tests {
             ..Usage::default()
         };
         let expected = (60.0 * 1.25 + 40.0 * 2.0) / 1e6;
-        assert!((cost(&model(), &usage).cache_write - expected).abs() < 1e-12);
+        assert!((cost(&model(), &usage).parts.cache_write - expected).abs() < 1e-12);
     }
 
     fn assistant(total: u64, stop: StopReason) -> Arc<Message> {

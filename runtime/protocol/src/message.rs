@@ -140,10 +140,10 @@ pub struct Usage {
     pub extra: Extra,
 }
 
-/// US dollars.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// An amount for each kind of token that is paid for: what a response cost, or what a million tokens cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cost {
+pub struct PerKind {
     #[serde(
         default,
         serialize_with = "num::serialize_f64",
@@ -168,6 +168,30 @@ pub struct Cost {
         deserialize_with = "num::deserialize_f64"
     )]
     pub cache_write: f64,
+}
+
+impl PerKind {
+    /// All kinds together.
+    pub fn sum(&self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+impl std::ops::AddAssign for PerKind {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+        self.cache_read += more.cache_read;
+        self.cache_write += more.cache_write;
+    }
+}
+
+/// US dollars.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    #[serde(flatten)]
+    pub parts: PerKind,
     #[serde(
         default,
         serialize_with = "num::serialize_f64",

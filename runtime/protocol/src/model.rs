@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::block::Extra;
+use crate::message::PerKind;
 use crate::num;
 
 /// How hard a reasoning model should think, weakest first.
@@ -96,30 +97,8 @@ pub struct Model {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelCost {
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub input: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub output: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub cache_read: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub cache_write: f64,
+    #[serde(flatten)]
+    pub rates: PerKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<CostTier>>,
     #[serde(flatten)]
@@ -132,30 +111,8 @@ pub struct ModelCost {
 pub struct CostTier {
     #[serde(default, deserialize_with = "num::deserialize_u64")]
     pub input_tokens_above: u64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub input: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub output: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub cache_read: f64,
-    #[serde(
-        default,
-        serialize_with = "num::serialize_f64",
-        deserialize_with = "num::deserialize_f64"
-    )]
-    pub cache_write: f64,
+    #[serde(flatten)]
+    pub rates: PerKind,
 }
 
 impl Model {

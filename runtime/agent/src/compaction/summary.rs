@@ -252,10 +252,7 @@ fn add_usage(sum: Option<Usage>, more: Usage) -> Option<Usage> {
     sum.cache_read += more.cache_read;
     sum.cache_write += more.cache_write;
     sum.total_tokens += more.total_tokens;
-    sum.cost.input += more.cost.input;
-    sum.cost.output += more.cost.output;
-    sum.cost.cache_read += more.cost.cache_read;
-    sum.cost.cache_write += more.cost.cache_write;
+    sum.cost.parts += more.cost.parts;
     sum.cost.total += more.cost.total;
     Some(sum)
 }

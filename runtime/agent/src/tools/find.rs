@@ -1,19 +1,19 @@
 //! The `find` tool (`spec/agent-loop.md` §10): files and directories by glob, the way fd does it: ignore files honoured,
 //! hidden entries included, smart case. Reads names only.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::listing::{Listing, place};
 use super::operations::{FindOperations, GlobOptions, OpError};
-use super::truncate::{HeadCapture, Limits, format_size};
-use super::{builtin_spec, exists_locally, not_cancelled, parse_args, paths, result_limit};
+use super::{builtin_spec, not_cancelled, parse_args, paths, result_limit};
 use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
 
 const DEFAULT_LIMIT: usize = 1000;
@@ -66,19 +66,12 @@ impl Tool for FindTool {
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let args: FindArgs = parse_args(&self.spec.name, call.args)?;
         not_cancelled(&call.cancel)?;
-        let cwd = &call.context.cwd;
-        let input = args
-            .path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-            .unwrap_or(".");
-        let (operations, root): (&dyn FindOperations, PathBuf) = match &self.operations {
-            Some(operations) => (operations.as_ref(), paths::resolve(input, cwd)),
-            None => (
-                &LocalFind,
-                paths::resolve_existing(input, cwd, &exists_locally),
-            ),
-        };
+        let (operations, root) = place::<dyn FindOperations>(
+            args.path.as_deref(),
+            &call.context.cwd,
+            self.operations.as_deref(),
+            &LocalFind,
+        );
         let limit = result_limit(args.limit, DEFAULT_LIMIT);
         let options = GlobOptions {
             ignore: ALWAYS_IGNORED.map(str::to_owned).to_vec(),
@@ -114,28 +107,15 @@ fn result(found: &[String], root: &Path, limit: usize) -> ToolOutput {
     if found.is_empty() {
         return ToolOutput::text("No files found matching pattern");
     }
-    let mut text = HeadCapture::new(Limits::bytes_only());
-    for (at, path) in found.iter().take(limit).enumerate() {
-        let separator = if at == 0 { "" } else { "\n" };
-        text.push(&format!("{separator}{}", shown_path(path, root)));
+    let mut list = Listing::new();
+    for path in found.iter().take(limit) {
+        list.push(&shown_path(path, root));
     }
-    let shown = text.finish();
-    let mut notices = Vec::new();
-    let mut details = Map::new();
     if found.len() >= limit {
-        let more = limit.saturating_mul(2);
-        notices.push(format!(
-            "{limit} results limit reached. Use limit={more} for more, or refine pattern"
-        ));
-        details.insert("resultLimitReached".to_owned(), json!(limit));
+        let advice = ", or refine pattern";
+        list.limit_reached("resultLimitReached", "results", limit, advice);
     }
-    if shown.truncated {
-        notices.push(format!("{} limit reached", format_size(shown.max_bytes)));
-        details.insert("truncation".to_owned(), json!(shown));
-    }
-    let mut output = ToolOutput::text(super::with_notices(shown.content, &notices));
-    output.details = (!details.is_empty()).then_some(Value::Object(details));
-    output
+    list.finish(None)
 }
 
 /// Relative to the root, with the `/` of a directory kept.

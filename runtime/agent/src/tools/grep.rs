@@ -12,14 +12,15 @@ use grep_searcher::{
 };
 use ignore::overrides::OverrideBuilder;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::find::walker;
+use super::listing::{Listing, place};
 use super::local::LocalFiles;
 use super::operations::GrepOperations;
-use super::truncate::{GREP_MAX_LINE_UNITS, HeadCapture, Limits, format_size, truncate_line};
-use super::{builtin_spec, exists_locally, not_cancelled, parse_args, paths, result_limit};
+use super::truncate::{GREP_MAX_LINE_UNITS, truncate_line};
+use super::{builtin_spec, not_cancelled, parse_args, paths, result_limit};
 use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
 
 const DEFAULT_LIMIT: usize = 100;
@@ -82,19 +83,12 @@ impl Tool for GrepTool {
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let args: GrepArgs = parse_args(&self.spec.name, call.args)?;
         not_cancelled(&call.cancel)?;
-        let cwd = &call.context.cwd;
-        let input = args
-            .path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-            .unwrap_or(".");
-        let (operations, path): (&dyn GrepOperations, PathBuf) = match &self.operations {
-            Some(operations) => (operations.as_ref(), paths::resolve(input, cwd)),
-            None => (
-                &LocalFiles,
-                paths::resolve_existing(input, cwd, &exists_locally),
-            ),
-        };
+        let (operations, path) = place::<dyn GrepOperations>(
+            args.path.as_deref(),
+            &call.context.cwd,
+            self.operations.as_deref(),
+            &LocalFiles,
+        );
         // A search that nobody waits for any more stops at the next file.
         let stop = call.cancel.child_token();
         let _stop = stop.clone().drop_guard();
@@ -227,8 +221,7 @@ impl Search {
 
 /// Lines found so far, as they are shown.
 struct Results {
-    text: HeadCapture,
-    empty: bool,
+    list: Listing,
     matches: usize,
     limit: usize,
     lines_cut: bool,
@@ -237,8 +230,7 @@ struct Results {
 impl Results {
     fn new(limit: usize) -> Self {
         Self {
-            text: HeadCapture::new(Limits::bytes_only()),
-            empty: true,
+            list: Listing::new(),
             matches: 0,
             limit,
             lines_cut: false,
@@ -271,42 +263,27 @@ impl Results {
         let text = text.trim_end_matches(['\n', '\r']);
         let (text, cut) = truncate_line(text, GREP_MAX_LINE_UNITS);
         self.lines_cut |= cut;
-        let start = if self.empty { "" } else { "\n" };
         let number = number.unwrap_or_default();
-        self.text.push(&format!(
-            "{start}{name}{separator}{number}{separator} {text}"
-        ));
-        self.empty = false;
+        self.list
+            .push(&format!("{name}{separator}{number}{separator} {text}"));
     }
 
-    fn finish(self) -> ToolOutput {
+    fn finish(mut self) -> ToolOutput {
         if self.matches == 0 {
             return ToolOutput::text("No matches found");
         }
-        let limit = self.limit;
-        let mut notices = Vec::new();
-        let mut details = Map::new();
         if self.is_full() {
-            let more = limit.saturating_mul(2);
-            notices.push(format!(
-                "{limit} matches limit reached. Use limit={more} for more, or refine pattern"
-            ));
-            details.insert("matchLimitReached".to_owned(), json!(limit));
+            let advice = ", or refine pattern";
+            self.list
+                .limit_reached("matchLimitReached", "matches", self.limit, advice);
         }
-        let shown = self.text.finish();
-        if shown.truncated {
-            notices.push(format!("{} limit reached", format_size(shown.max_bytes)));
-            details.insert("truncation".to_owned(), json!(shown));
-        }
-        if self.lines_cut {
-            notices.push(format!(
+        let cut = || {
+            format!(
                 "Some lines truncated to {GREP_MAX_LINE_UNITS} chars. Use read tool to see full lines"
-            ));
-            details.insert("linesTruncated".to_owned(), json!(true));
-        }
-        let mut output = ToolOutput::text(super::with_notices(shown.content, &notices));
-        output.details = (!details.is_empty()).then_some(Value::Object(details));
-        output
+            )
+        };
+        self.list
+            .finish(self.lines_cut.then(|| ("linesTruncated", cut())))
     }
 }
 

@@ -1,16 +1,16 @@
 //! The `ls` tool (`spec/agent-loop.md` §10): names in one directory. Reads no file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use super::listing::{Listing, place};
 use super::local::LocalFiles;
 use super::operations::LsOperations;
-use super::truncate::{HeadCapture, Limits, format_size};
-use super::{builtin_spec, exists_locally, not_cancelled, parse_args, paths, result_limit};
+use super::{builtin_spec, not_cancelled, parse_args, result_limit};
 use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
 
 const DEFAULT_LIMIT: usize = 500;
@@ -57,19 +57,12 @@ impl Tool for LsTool {
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let args: LsArgs = parse_args(&self.spec.name, call.args)?;
         not_cancelled(&call.cancel)?;
-        let cwd = &call.context.cwd;
-        let input = args
-            .path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-            .unwrap_or(".");
-        let (operations, path): (&dyn LsOperations, PathBuf) = match &self.operations {
-            Some(operations) => (operations.as_ref(), paths::resolve(input, cwd)),
-            None => (
-                &LocalFiles,
-                paths::resolve_existing(input, cwd, &exists_locally),
-            ),
-        };
+        let (operations, path) = place::<dyn LsOperations>(
+            args.path.as_deref(),
+            &call.context.cwd,
+            self.operations.as_deref(),
+            &LocalFiles,
+        );
         let limit = result_limit(args.limit, DEFAULT_LIMIT);
         tokio::select! {
             biased;
@@ -102,32 +95,18 @@ async fn list(
     names.sort_by_cached_key(|name| (name.to_lowercase(), name.clone()));
     let limit_reached = names.len() > limit;
     names.truncate(limit);
-    let mut text = HeadCapture::new(Limits::bytes_only());
-    for (at, name) in names.iter().enumerate() {
+    let mut list = Listing::new();
+    for name in &names {
         // A link to nowhere is still an entry of the directory.
         let is_dir = operations
             .is_directory(&path.join(name))
             .await
             .unwrap_or(false);
         let mark = if is_dir { "/" } else { "" };
-        let separator = if at == 0 { "" } else { "\n" };
-        text.push(&format!("{separator}{name}{mark}"));
+        list.push(&format!("{name}{mark}"));
     }
-    let mut notices = Vec::new();
-    let mut details = Map::new();
     if limit_reached {
-        notices.push(format!(
-            "{limit} entries limit reached. Use limit={} for more",
-            limit.saturating_mul(2)
-        ));
-        details.insert("entryLimitReached".to_owned(), json!(limit));
+        list.limit_reached("entryLimitReached", "entries", limit, "");
     }
-    let shown = text.finish();
-    if shown.truncated {
-        notices.push(format!("{} limit reached", format_size(shown.max_bytes)));
-        details.insert("truncation".to_owned(), json!(shown));
-    }
-    let mut output = ToolOutput::text(super::with_notices(shown.content, &notices));
-    output.details = (!details.is_empty()).then_some(Value::Object(details));
-    Ok(output)
+    Ok(list.finish(None))
 }

@@ -7,6 +7,7 @@ mod errno;
 pub mod find;
 pub mod grep;
 pub mod image;
+mod listing;
 pub mod local;
 pub mod ls;
 pub mod mutation_queue;
@@ -36,7 +37,7 @@ pub use grep::GrepTool;
 pub use ls::LsTool;
 pub use mutation_queue::with_file_mutation_queue;
 pub use read::{ReadTool, ReadToolOptions};
-pub use user_bash::{UserBash, UserBashResult, run_user_bash};
+pub use user_bash::{BashResult, UserBash, run_user_bash};
 pub use write::WriteTool;
 
 use crate::tool::{Tool, ToolError, ToolSpec};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use pier_protocol::message::{
-    AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCallBlock, Usage,
+    AssistantMessage, Block, PerKind, StopReason, TextBlock, ThinkingBlock, ToolCallBlock, Usage,
 };
 use pier_protocol::model::{Model, ModelCost};
 use serde_json::json;
@@ -93,10 +93,12 @@ impl ScriptedProvider {
             reasoning,
             input: vec!["text".into(), "image".into()],
             cost: ModelCost {
-                input: 1.0,
-                output: 2.0,
-                cache_read: 0.1,
-                cache_write: 1.25,
+                rates: PerKind {
+                    input: 1.0,
+                    output: 2.0,
+                    cache_read: 0.1,
+                    cache_write: 1.25,
+                },
                 ..ModelCost::default()
             },
             context_window,
