@@ -18,6 +18,9 @@ const RECORDS: u64 = 120;
 /// What a killed child may take until it is gone.
 const CHILDREN_END: Duration = Duration::from_secs(5);
 
+/// An orderly end takes ten seconds at most.
+const ORDERLY_END: Duration = Duration::from_secs(20);
+
 pub(super) fn storm(random: &mut Random, rounds: u64) -> Result<()> {
     let sandbox = Sandbox::empty()?;
     let mut agent = Agent::start(&sandbox)?;
@@ -31,8 +34,9 @@ pub(super) fn storm(random: &mut Random, rounds: u64) -> Result<()> {
             })?;
         agent.forget();
     }
-    // The file is readable by the next process as well.
-    drop(agent);
+    // The file is readable by the next process as well, once this one has let go of it.
+    agent.client.close();
+    agent.client.finish(ORDERLY_END)?;
     Agent::start(&sandbox)?.expect_answer("after the storm")
 }
 
