@@ -44,7 +44,7 @@ impl ModelProvider for Provider {
         events: mpsc::Sender<AssistantEvent>,
         cancel: CancellationToken,
     ) -> Result<(), ProviderError> {
-        if request.kind == RequestKind::Summary {
+        if request.kind == RequestKind::Compaction {
             self.asked.lock().push(request.messages[0].text());
             if self.fails {
                 return Err(ProviderError("no summary for you".into()));
