@@ -61,7 +61,7 @@ fn run(language: Language, script: &[&str]) -> Result<()> {
         )]),
         ..Setup::default()
     };
-    let sandbox = Sandbox::new(&sandbox::repository().join("tests/clients"), &setup)?;
+    let sandbox = Sandbox::new(&sandbox::repository().join("tests/clients"), &setup, None)?;
     let env = BTreeMap::from([
         (
             "PIER_BIN".to_owned(),

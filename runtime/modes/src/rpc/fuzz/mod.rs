@@ -144,6 +144,10 @@ fn keep(kind: &str, target: &str, input: &[u8]) -> PathBuf {
 
 /// The words of a text without what differs between alike inputs: digits, quoted pieces, and anything long.
 fn words(text: &str) -> String {
+    // What an unknown command is called makes no difference.
+    if let Some((before, _)) = text.split_once("Unknown command: ") {
+        return format!("{before}unknown command");
+    }
     let mut words = String::new();
     let mut quoted = false;
     for letter in text.chars() {
