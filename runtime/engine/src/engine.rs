@@ -14,7 +14,7 @@ use crate::options::{DEFAULT_BUSY_LIMIT, DEFAULT_HEAP_LIMIT, EngineOptions, Isol
 use crate::shared::Shared;
 use crate::stdio::OutputTarget;
 use crate::thread::{self, Adoption, ThreadContext};
-use crate::watchdog;
+use crate::{lost, watchdog};
 
 /// Stack of an isolate's thread: V8 and swc both recurse deeply.
 const STACK_SIZE: usize = 16 * 1024 * 1024;
@@ -48,6 +48,7 @@ impl Engine {
         static PLATFORM: OnceLock<()> = OnceLock::new();
         PLATFORM.get_or_init(|| {
             children::adopt_orphans();
+            lost::catch_traps();
             // The snapshot is part of this binary; summing it up again for each isolate only costs time.
             v8::V8::set_flags_from_string("--no-verify-snapshot-checksum");
             JsRuntime::init_platform(None);

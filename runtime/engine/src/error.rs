@@ -38,6 +38,9 @@ pub enum StopReason {
     /// The code called `process.exit` or `Deno.exit`.
     #[error("stopped: it called process.exit({code}){}", place(at))]
     ProcessExit { code: i32, at: Option<Location> },
+    /// V8 gave it up: the code asked for something beyond what V8 can do, and V8 cannot continue it. What it was is on stderr.
+    #[error("stopped: V8 could not continue its code; it asked for an object larger than V8 can hold, or for memory that it cannot get")]
+    Lost,
     /// Asked for through `Isolate::terminate`.
     #[error("stopped: {0}")]
     Terminated(String),
@@ -66,7 +69,7 @@ impl StopReason {
             Self::Unresponsive { at, .. }
             | Self::HeapLimit { at, .. }
             | Self::ProcessExit { at, .. } => at.as_ref(),
-            Self::Disposed | Self::Terminated(_) | Self::Internal(_) => None,
+            Self::Disposed | Self::Lost | Self::Terminated(_) | Self::Internal(_) => None,
         }
     }
 }

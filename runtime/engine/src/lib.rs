@@ -3,6 +3,7 @@
 //! The engine runs code and calls it; it must never learn what an agent, a tool or an event is. `Engine::spawn` gives an [`Isolate`], whose
 //! `call` reaches the handler that js-api installed in it; the code's calls to the host arrive at [`HostServices`].
 
+mod buffers;
 mod children;
 mod clock;
 mod engine;
@@ -12,6 +13,7 @@ mod host;
 mod interrupt;
 mod isolate;
 mod loader;
+mod lost;
 mod ops;
 mod options;
 mod shared;

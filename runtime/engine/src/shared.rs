@@ -1,8 +1,8 @@
 //! The state of one isolate that its thread, its handles and the watchdog share.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use deno_core::v8;
@@ -11,6 +11,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::error::{EngineError, StopReason};
 use crate::fault::{JsFault, Location};
+use crate::host::{HostServices, IsolateFault};
 use crate::source_maps::SourceMaps;
 
 pub(crate) type CallReply = Result<Option<String>, EngineError>;
@@ -28,6 +29,10 @@ pub(crate) struct Shared {
     pub(crate) source_maps: Arc<SourceMaps>,
     /// Whether everything the code printed has been delivered.
     drained: watch::Sender<bool>,
+    /// Set by a signal handler when V8 gave the isolate up; see `lost.rs`.
+    pub(crate) lost: AtomicBool,
+    /// Who is told of that; the thread itself no longer can.
+    host: OnceLock<Weak<dyn HostServices>>,
     /// Where `process.exit` was called.
     exit_place: Mutex<Option<Location>>,
 }
@@ -44,6 +49,8 @@ impl Shared {
             stop: watch::Sender::new(None),
             source_maps: Arc::default(),
             drained: watch::Sender::new(false),
+            lost: AtomicBool::new(false),
+            host: OnceLock::new(),
             exit_place: Mutex::new(None),
         })
     }
@@ -55,6 +62,19 @@ impl Shared {
         // SAFETY: both calls only read the current thread's id and write one integer.
         if unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) } == 0 {
             let _ = self.cpu_clock.set(clock);
+        }
+    }
+
+    pub(crate) fn set_host(&self, host: &Arc<dyn HostServices>) {
+        let _ = self.host.set(Arc::downgrade(host));
+    }
+
+    /// Ends an isolate whose thread will never do so.
+    pub(crate) fn give_up(&self) {
+        if self.stop(StopReason::Lost)
+            && let Some(host) = self.host.get().and_then(Weak::upgrade)
+        {
+            host.report(IsolateFault::Stopped(StopReason::Lost));
         }
     }
 

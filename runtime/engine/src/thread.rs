@@ -20,7 +20,7 @@ use crate::loader::{self, DiskCache, PierLoader};
 use crate::ops::OpSink;
 use crate::options::Permissions;
 use crate::shared::Shared;
-use crate::{interrupt, stdio, worker};
+use crate::{interrupt, lost, stdio, worker};
 
 /// What a warm isolate becomes when somebody takes it.
 pub(crate) struct Adoption {
@@ -42,6 +42,7 @@ pub(crate) struct ThreadContext {
 /// The body of the thread. Never panics outwards: a panic ends this isolate with `Internal`.
 pub(crate) fn main(context: ThreadContext) {
     let shared = context.shared.clone();
+    let _lost = lost::Guard::new(shared.clone());
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(context)));
     let reason = match outcome {
         Ok(Ok(())) => StopReason::Disposed,
@@ -96,6 +97,7 @@ async fn live(context: ThreadContext) -> Result<(), String> {
         interrupt::set_context(None);
         return Ok(());
     };
+    shared.set_host(&adoption.host);
     loader.set_host(adoption.host.clone());
     if let Permissions::ReadOnly(folders) = &adoption.permissions {
         loader.sources.limit_reading(folders.clone());

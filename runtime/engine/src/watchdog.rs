@@ -1,7 +1,8 @@
-//! Ends isolates whose code never gives the thread back, from a thread of its own.
+//! Ends isolates whose code never gives the thread back, and those that V8 gave up, from a thread of its own.
 //!
 //! CPU time counts, not wall time: code that waits for a child process in a blocking call uses none and is left alone.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -71,6 +72,10 @@ fn run(watchdog: &Watchdog) {
 }
 
 fn look(isolate: &Arc<Shared>, entry: &mut Watched) {
+    if isolate.lost.load(Ordering::Acquire) {
+        isolate.give_up();
+        return;
+    }
     let (Some((mark, lasted)), Some(cpu)) = (isolate.stretch(), isolate.cpu_time()) else {
         entry.seen = None;
         entry.asked = None;

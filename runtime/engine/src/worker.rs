@@ -18,7 +18,7 @@ use sys_traits::impls::RealSys;
 
 use crate::loader::{PierLoader, RequireLoader};
 use crate::options::Permissions;
-use crate::{ops, snapshot};
+use crate::{buffers, ops, snapshot};
 
 /// The young generation's limit, in bytes: without one it grows to a multiple of what extensions ever use and stays there.
 const YOUNG_GENERATION: usize = 4 * 1024 * 1024;
@@ -54,6 +54,7 @@ pub(crate) fn build(
     };
     let create_params = v8::CreateParams::default()
         .heap_limits(0, heap_limit)
+        .array_buffer_allocator(buffers::allocator(heap_limit).make_shared())
         .set_max_young_generation_size_in_bytes(YOUNG_GENERATION);
     let options = WorkerOptions {
         bootstrap: BootstrapOptions {

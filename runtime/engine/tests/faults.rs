@@ -270,6 +270,41 @@ async fn ending_its_own_process_ends_the_isolate_only() {
 }
 
 #[tokio::test]
+async fn what_v8_cannot_represent_loses_the_isolate_only() {
+    let package = Package::new();
+    let error = run_command(&package, "'x'.repeat(2 ** 28).split('');", PATIENCE)
+        .await
+        .expect_err("the isolate ends");
+    assert!(
+        matches!(error, EngineError::Stopped(StopReason::Lost)),
+        "{error:?}"
+    );
+    let other = Package::new();
+    assert_eq!(other.value("", "1 + 1").await, serde_json::json!(2));
+}
+
+#[tokio::test]
+async fn array_buffers_have_a_limit_of_their_own() {
+    let package = Package::with(|options| options.heap_limit_bytes = Some(64 * 1024 * 1024));
+    let error = run_command(
+        &package,
+        "const kept = []; for (;;) kept.push(new Uint8Array(16 * 1024 * 1024).fill(1));",
+        PATIENCE,
+    )
+    .await
+    .expect_err("it throws");
+    assert!(
+        matches!(&error, EngineError::Js(fault) if fault.name == "RangeError"),
+        "{error:?}"
+    );
+    // What nobody holds any more can be had again.
+    let total = "let sum = 0; for (let i = 0; i < 40; i++) sum += Buffer.alloc(16 * 1024 * 1024, 1).length; if (sum < 1e6) throw new Error();";
+    run_command(&package, total, PATIENCE)
+        .await
+        .expect("freed memory is given back");
+}
+
+#[tokio::test]
 async fn one_allocation_larger_than_the_heap_ends_the_isolate_only() {
     let package = Package::with(|options| options.heap_limit_bytes = Some(64 * 1024 * 1024));
     let error = run_command(

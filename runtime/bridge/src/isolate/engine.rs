@@ -137,6 +137,7 @@ fn stop_cause(reason: engine::StopReason) -> StopCause {
             limit_bytes,
             at: at.map(place),
         },
+        engine::StopReason::Lost => StopCause::Lost,
         engine::StopReason::ProcessExit { code, at } => StopCause::Exit {
             code,
             at: at.map(place),

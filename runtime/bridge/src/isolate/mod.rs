@@ -50,6 +50,8 @@ pub enum StopCause {
         /// Where it was.
         at: Option<Place>,
     },
+    /// V8 could not continue its code.
+    Lost,
     /// The extension called `process.exit`.
     Exit {
         /// The exit code it passed.
@@ -70,7 +72,7 @@ impl StopCause {
             Self::Runaway { at, .. } | Self::HeapLimit { at, .. } | Self::Exit { at, .. } => {
                 at.as_ref()
             }
-            Self::Disposed | Self::Other(_) => None,
+            Self::Lost | Self::Disposed | Self::Other(_) => None,
         }
     }
 
@@ -79,6 +81,7 @@ impl StopCause {
         match self {
             Self::Runaway { .. } => "runaway",
             Self::HeapLimit { .. } => "heap_limit",
+            Self::Lost => "engine_limit",
             Self::Exit { .. } => "process_exit",
             Self::Disposed => "disposed",
             Self::Other(_) => "runtime",
@@ -101,6 +104,9 @@ impl std::fmt::Display for StopCause {
                     limit_bytes >> 20
                 )
             }
+            Self::Lost => f.write_str(
+                "V8 could not continue its code, which asked for an object larger than V8 can hold or for memory that V8 cannot get",
+            ),
             Self::Exit { code, .. } => write!(f, "it called process.exit({code})"),
             Self::Disposed => f.write_str("it was shut down"),
             Self::Other(detail) => f.write_str(detail),
