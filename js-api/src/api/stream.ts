@@ -48,11 +48,30 @@ export function contextFor(profile: Profile, context: StreamRequest["context"]):
 	return { messages: [system, ...messages] };
 }
 
+/** Some clients take their abort signal in the payload, where handlers have no use for it. */
+function withoutSignals(payload: unknown): unknown {
+	return JSON.parse(
+		JSON.stringify(payload, (_key, value) => (value instanceof AbortSignal ? undefined : value)) ?? "null",
+	);
+}
+
+/** Puts the signals of a payload into the one that replaces it, at the same places. */
+function keepSignals(payload: unknown, replacement: unknown): void {
+	if (!isRecord(payload) || !isRecord(replacement)) return;
+	for (const [key, value] of Object.entries(payload)) {
+		if (value instanceof AbortSignal) replacement[key] = value;
+		else keepSignals(value, replacement[key]);
+	}
+}
+
 function callbacks(callId: number, hooks: readonly StreamHook[]): Record<string, unknown> {
 	const options: Record<string, unknown> = {};
 	if (hooks.includes("payload")) {
-		options.onPayload = async (payload: unknown) =>
-			(await hostCallAsync("stream.payload", { callId, payload }))?.payload;
+		options.onPayload = async (payload: unknown) => {
+			const answer = await hostCallAsync("stream.payload", { callId, payload: withoutSignals(payload) });
+			if (answer?.payload !== undefined) keepSignals(payload, answer.payload);
+			return answer?.payload;
+		};
 	}
 	if (hooks.includes("response")) {
 		options.onResponse = (response: { status: number; headers: unknown }) =>
@@ -126,15 +145,27 @@ function abortDeadline(signal: AbortSignal): { passed: Promise<"late">; cancel: 
 	};
 }
 
+/** Whether something follows the terminal event. A stream that says nothing more, and does not end either, is let be. */
+async function goesOn(iterator: AsyncIterator<unknown>): Promise<boolean> {
+	const limit = delay(RESULT_GRACE);
+	try {
+		const next = await Promise.race([iterator.next(), limit.passed]);
+		return next !== "late" && !next.done;
+	} finally {
+		limit.cancel();
+	}
+}
+
+/** Ships events up to the terminal one, which it answers; `undefined` when there is none. */
 async function ship(
 	iterator: AsyncIterator<unknown>,
 	events: StreamEvents,
 	shipper: Shipper,
 	signal: AbortSignal,
-): Promise<void> {
+): Promise<Record<string, unknown> | undefined> {
 	const deadline = abortDeadline(signal);
 	try {
-		while (!events.finished) {
+		for (;;) {
 			await shipper.room();
 			const next = iterator.next();
 			let ready = false;
@@ -145,9 +176,9 @@ async function ship(
 			for (let turn = 0; turn < PATIENCE && !ready; turn++) await null;
 			if (!ready) shipper.flush();
 			const step = ready ? await next : await Promise.race([next, deadline.passed]);
-			if (step === "late") return;
-			if (step.done) return;
+			if (step === "late" || step.done) return undefined;
 			const wire = events.translate(step.value);
+			if (events.finished) return wire;
 			if (wire !== undefined) shipper.add(wire);
 		}
 	} finally {
@@ -204,21 +235,23 @@ async function pump(
 	const events = new StreamEvents();
 	const shipper = new Shipper(header.callId);
 	const iterator = stream[Symbol.asyncIterator]();
-	let failure: string | undefined;
+	let failure = "stream ended without a done or error event";
+	let terminal: Record<string, unknown> | undefined;
 	try {
-		await ship(iterator, events, shipper, signal);
-		if (!events.finished && !signal.aborted) {
+		terminal = await ship(iterator, events, shipper, signal);
+		if (terminal !== undefined && (await goesOn(iterator))) {
+			terminal = undefined;
+			failure = "an event came after the end of the stream";
+		} else if (terminal === undefined && !signal.aborted) {
 			const message = await lateResult(stream);
-			if (isRecord(message)) {
-				const wire = events.translate(asTerminal(message));
-				if (wire !== undefined) shipper.add(wire);
-			}
+			if (isRecord(message)) terminal = events.translate(asTerminal(message));
 		}
-		failure = "stream ended without a done or error event";
 	} catch (error) {
+		terminal = undefined;
 		failure = messageOf(error);
 	}
-	if (!events.finished) {
+	if (terminal !== undefined) shipper.add(terminal);
+	else {
 		// Lets a generator run its cleanup; nobody waits for one that never returns.
 		void Promise.resolve(iterator.return?.()).catch(() => {});
 		const reason = signal.aborted ? "aborted" : "error";

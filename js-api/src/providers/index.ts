@@ -2,7 +2,13 @@
 // are providers like any other. Credentials stay with the host; this says where a key may come from, runs logins, and streams.
 // It must never read or keep a credential beyond the request that carries it.
 
-import { type Api, getEnvApiKey, type Model, type SimpleStreamOptions, streamSimple } from "@earendil-works/pi-ai/compat";
+import {
+	type Api,
+	getEnvApiKey,
+	type Model,
+	type SimpleStreamOptions,
+	streamSimple,
+} from "@earendil-works/pi-ai/compat";
 import { registerLazyBedrockProvider } from "@earendil-works/pi-ai/lazy-bedrock-provider";
 import { registerLazyOAuthFlows } from "@earendil-works/pi-ai/lazy-oauth";
 import { builtinProviders } from "@earendil-works/pi-ai/providers/all";

@@ -37,7 +37,13 @@ test("what has arrived is there, what has not begun is not", () => {
 });
 
 test("every beginning of a text gives an object", () => {
-	const text = JSON.stringify({ path: 'a "quoted" \\ name', edits: [{ old: "x\n", new: "ü\u2028" }], n: -1.5e-3, t: true, z: null });
+	const text = JSON.stringify({
+		path: 'a "quoted" \\ name',
+		edits: [{ old: "x\n", new: "ü\u2028" }],
+		n: -1.5e-3,
+		t: true,
+		z: null,
+	});
 	for (let end = 0; end <= text.length; end++) assert.equal(typeof partialObject(text.slice(0, end)), "object");
 	assert.deepEqual(partialObject(text), JSON.parse(text));
 });

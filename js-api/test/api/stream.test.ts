@@ -293,6 +293,19 @@ test("payload, response and event callbacks exist only when the host has listene
 	assert.deepEqual(hooked.host.named("stream.event"), [{ callId: 70, data: { raw: true } }]);
 });
 
+test("handlers do not see a payload's signals, and a replaced payload keeps them", async () => {
+	const { signal } = new AbortController();
+	let sent: Any;
+	const hooked = await provider(async (_m, _c, options) => {
+		sent = await options.onPayload({ a: 1, config: { signal, b: 2 } });
+		return hello();
+	});
+	hooked.host.async["stream.payload"] = ({ payload }: Any) => ({ payload: { ...payload, a: 3 } });
+	await hooked.run({ hooks: ["payload"] });
+	assert.deepEqual(hooked.host.named("stream.payload"), [{ callId: 70, payload: { a: 1, config: { b: 2 } } }]);
+	assert.deepEqual([sent.a, sent.config.b, sent.config.signal], [3, 2, signal]);
+});
+
 test("oauth functions run here and ask through the host", async () => {
 	const f = fixture();
 	await load(f.host, (pi) =>

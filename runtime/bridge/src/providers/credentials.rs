@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::auth_file::{self, AuthLock};
 use crate::calls::Purpose;
 use crate::host::Shared;
 
@@ -22,22 +23,25 @@ pub(crate) struct AuthCache(Mutex<Option<Cached>>);
 
 struct Cached {
     stamp: (SystemTime, u64),
-    values: Arc<Map<String, Value>>,
+    values: Stored,
 }
 
+/// What the file holds, or what is wrong with it.
+type Stored = Result<Arc<Map<String, Value>>, String>;
+
 impl AuthCache {
-    fn read(&self, file: &Path) -> Arc<Map<String, Value>> {
+    fn read(&self, file: &Path) -> Stored {
         let Some(stamp) = std::fs::metadata(file)
             .ok()
             .and_then(|data| Some((data.modified().ok()?, data.len())))
         else {
-            return Arc::default();
+            return Ok(Arc::default());
         };
         let mut cached = self.0.lock();
         if let Some(known) = cached.as_ref().filter(|known| known.stamp == stamp) {
             return known.values.clone();
         }
-        let values = Arc::new(read(file));
+        let values = auth_file::read(file).map(Arc::new);
         *cached = Some(Cached {
             stamp,
             values: values.clone(),
@@ -46,36 +50,10 @@ impl AuthCache {
     }
 }
 
-fn read(file: &Path) -> Map<String, Value> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(map)) => map,
-        _ => Map::new(),
-    }
-}
-
-/// Replaces one provider's credential. Written to a neighbour first, so that a crash loses nothing; readable by the
-/// user only.
-fn write(file: &Path, provider: &str, credential: Value) -> std::io::Result<()> {
-    let mut all = read(file);
-    all.insert(provider.into(), credential);
-    let directory = file.parent().unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(directory)?;
-    let temporary = directory.join(format!(".auth.json.{}", std::process::id()));
-    {
-        use std::io::Write as _;
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let mut target = options.open(&temporary)?;
-        target.write_all(serde_json::to_string_pretty(&Value::Object(all))?.as_bytes())?;
-        target.sync_all()?;
-    }
-    std::fs::rename(&temporary, file)
+/// Whether an access token ends soon.
+fn is_expiring(credential: &Value) -> bool {
+    let expires = credential.get("expires").and_then(Value::as_i64);
+    expires.is_some_and(|expires| expires - RENEW_BEFORE_MS < crate::dispatch::payload::now_ms())
 }
 
 impl Shared {
@@ -89,13 +67,13 @@ impl Shared {
             || self
                 .auth_cache
                 .read(&self.auth_file())
-                .contains_key(provider)
+                .is_ok_and(|stored| stored.contains_key(provider))
     }
 
     /// Kind of the stored credential: `oauth` or `api_key`.
     pub(crate) fn stored_kind(&self, provider: &str) -> Option<String> {
-        self.auth_cache
-            .read(&self.auth_file())
+        let stored = self.auth_cache.read(&self.auth_file()).ok()?;
+        stored
             .get(provider)?
             .get("type")?
             .as_str()
@@ -111,7 +89,7 @@ impl Shared {
             return Ok(Some(key.clone()));
         }
         let file = self.auth_file();
-        let Some(mut credential) = self.auth_cache.read(&file).get(provider).cloned() else {
+        let Some(credential) = self.auth_cache.read(&file)?.get(provider).cloned() else {
             return Ok(None);
         };
         if credential.get("type").and_then(Value::as_str) != Some("oauth") {
@@ -128,26 +106,38 @@ impl Shared {
                 .and_then(Value::as_str)
                 .map(str::to_string));
         }
-        let expires = credential
-            .get("expires")
-            .and_then(Value::as_i64)
-            .unwrap_or(i64::MAX);
-        if expires - RENEW_BEFORE_MS < crate::dispatch::payload::now_ms() {
-            let mut renewed = self
-                .oauth(provider, "refreshToken", json!({"credentials": credential}))
-                .await?;
-            if !renewed.is_object() {
-                return Err("the renewed credential is not an object".into());
-            }
-            renewed["type"] = json!("oauth");
-            write(&file, provider, renewed.clone())
-                .map_err(|error| format!("cannot store the renewed credential: {error}"))?;
-            credential = renewed;
-        }
+        let credential = if is_expiring(&credential) {
+            self.renew(provider, &file).await?
+        } else {
+            credential
+        };
         let key = self
             .oauth(provider, "getApiKey", json!({"credentials": credential}))
             .await?;
         Ok(key.as_str().map(str::to_string))
+    }
+
+    /// Renews a token under the lock: of two processes that find it expired, one asks and the other takes over what
+    /// that one got.
+    async fn renew(self: &Arc<Self>, provider: &str, file: &Path) -> Result<Value, String> {
+        let lock = AuthLock::acquire(file).await?;
+        let stored = auth_file::read(file)?;
+        let credential = stored
+            .get(provider)
+            .cloned()
+            .ok_or_else(|| format!("no longer logged in to \"{provider}\""))?;
+        if !is_expiring(&credential) {
+            return Ok(credential);
+        }
+        let mut renewed = self
+            .oauth(provider, "refreshToken", json!({"credentials": credential}))
+            .await?;
+        if !renewed.is_object() {
+            return Err("the renewed credential is not an object".into());
+        }
+        renewed["type"] = json!("oauth");
+        lock.store(provider, renewed.clone())?;
+        Ok(renewed)
     }
 
     fn has_login(&self, provider: &str) -> bool {
@@ -168,8 +158,8 @@ impl Shared {
             }
             _ => return Err("the login returned no credential".into()),
         };
-        write(&self.auth_file(), provider, credential)
-            .map_err(|error| format!("cannot store the credential: {error}"))?;
+        let lock = AuthLock::acquire(&self.auth_file()).await?;
+        lock.store(provider, credential)?;
         self.touch();
         Ok(())
     }
@@ -201,29 +191,5 @@ impl Shared {
         )
         .await
         .map_err(|error| error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn writing_one_credential_keeps_the_others() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("sub/auth.json");
-        write(&file, "a", json!({"type": "api_key", "key": "1"})).unwrap();
-        write(&file, "b", json!({"type": "oauth"})).unwrap();
-        let all = read(&file);
-        assert_eq!(all.len(), 2);
-        assert_eq!(all["a"]["key"], "1");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(
-                std::fs::metadata(&file).unwrap().permissions().mode() & 0o077,
-                0
-            );
-        }
     }
 }

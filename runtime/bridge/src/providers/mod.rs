@@ -2,6 +2,7 @@
 //! (`spec/extension-api.md` §7.6). Where their keys and headers come from is in [`access`].
 
 mod access;
+mod auth_file;
 pub(crate) mod complete;
 pub(crate) mod credentials;
 mod hosted;

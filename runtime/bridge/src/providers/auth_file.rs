@@ -1,0 +1,167 @@
+//! `<agent dir>/auth.json` on disk: readable by its user only, replaced as a whole, one writer at a time.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+/// How long another process may hold the lock: it may be renewing a token over the network.
+const LOCK_WAIT: Duration = Duration::from_secs(35);
+/// Pause between attempts; the system has no way to be told when an advisory lock becomes free.
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
+
+/// The right to change the file; given back when dropped, also by a crash.
+pub(super) struct AuthLock {
+    _lock: File,
+    file: PathBuf,
+}
+
+/// All stored credentials; none without a file.
+///
+/// # Errors
+/// Names the file when it cannot be read or is no JSON object.
+pub(super) fn read(file: &Path) -> Result<Map<String, Value>, String> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
+        Err(error) => return Err(format!("{} cannot be read: {error}", file.display())),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(map)) => Ok(map),
+        // The parser's words could quote a part of a secret.
+        _ => Err(format!(
+            "{} is not a JSON object; repair or remove it",
+            file.display()
+        )),
+    }
+}
+
+impl AuthLock {
+    /// Waits for the lock, within limits.
+    ///
+    /// # Errors
+    /// The directory cannot be written, or another process holds the lock for too long.
+    pub(super) async fn acquire(file: &Path) -> Result<Self, String> {
+        let directory = file.parent().unwrap_or_else(|| Path::new("."));
+        let failed =
+            |error: &dyn std::fmt::Display| format!("{} cannot be locked: {error}", file.display());
+        std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;
+        let lock = private()
+            .open(directory.join("auth.json.lock"))
+            .map_err(|error| failed(&error))?;
+        let began = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_WAIT => {
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(failed(&"another process is changing it"));
+                }
+                // A file system without locks: the file is replaced as a whole all the same.
+                Err(TryLockError::Error(_)) => break,
+            }
+        }
+        Ok(Self {
+            _lock: lock,
+            file: file.to_owned(),
+        })
+    }
+
+    /// Replaces one provider's credential and keeps the others.
+    ///
+    /// # Errors
+    /// The file that is there cannot be understood, so writing would lose it; or the disk refuses.
+    pub(super) fn store(&self, provider: &str, credential: Value) -> Result<(), String> {
+        let mut all = read(&self.file)?;
+        all.insert(provider.into(), credential);
+        self.replace(&Value::Object(all))
+            .map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
+    }
+
+    /// Written to a neighbour first, so that a crash leaves the old file.
+    fn replace(&self, all: &Value) -> std::io::Result<()> {
+        let directory = self.file.parent().unwrap_or_else(|| Path::new("."));
+        let temporary = directory.join(format!(".auth.json.{}", std::process::id()));
+        // What a crash of a process with the same number left behind may have other permissions.
+        let _ = std::fs::remove_file(&temporary);
+        let mut target = private().create_new(true).open(&temporary)?;
+        target.write_all(serde_json::to_string_pretty(all)?.as_bytes())?;
+        target.sync_all()?;
+        std::fs::rename(&temporary, &self.file)?;
+        Ok(())
+    }
+}
+
+/// Options for a file that only its user may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn writing_one_credential_keeps_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("sub/auth.json");
+        for (provider, credential) in [
+            ("a", json!({"type": "api_key", "key": "1"})),
+            ("b", json!({"type": "oauth"})),
+        ] {
+            let lock = AuthLock::acquire(&file).await.unwrap();
+            lock.store(provider, credential).unwrap();
+        }
+        let all = read(&file).unwrap();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all["a"]["key"], "1");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_broken_file_is_named_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("auth.json");
+        std::fs::write(&file, "{\"a\": {\"key\": \"sk-secret\"").unwrap();
+        let problem = read(&file).unwrap_err();
+        assert!(problem.contains("auth.json") && !problem.contains("sk-secret"));
+        let lock = AuthLock::acquire(&file).await.unwrap();
+        assert!(lock.store("b", json!({})).is_err());
+        assert!(
+            std::fs::read_to_string(&file)
+                .unwrap()
+                .contains("sk-secret")
+        );
+    }
+
+    #[tokio::test]
+    async fn the_second_writer_waits_for_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("auth.json");
+        let first = AuthLock::acquire(&file).await.unwrap();
+        let waiting = AuthLock::acquire(&file);
+        tokio::pin!(waiting);
+        let early = tokio::time::timeout(LOCK_PAUSE * 3, &mut waiting).await;
+        assert!(early.is_err(), "both have the lock");
+        drop(first);
+        let second = tokio::time::timeout(Duration::from_secs(5), waiting).await;
+        assert!(second.unwrap().is_ok());
+    }
+}
