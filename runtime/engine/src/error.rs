@@ -39,7 +39,9 @@ pub enum StopReason {
     #[error("stopped: it called process.exit({code}){}", place(at))]
     ProcessExit { code: i32, at: Option<Location> },
     /// V8 gave it up: the code asked for something beyond what V8 can do, and V8 cannot continue it. What it was is on stderr.
-    #[error("stopped: V8 could not continue its code; it asked for an object larger than V8 can hold, or for memory that it cannot get")]
+    #[error(
+        "stopped: V8 could not continue its code; it asked for an object larger than V8 can hold, or for memory that it cannot get"
+    )]
     Lost,
     /// Asked for through `Isolate::terminate`.
     #[error("stopped: {0}")]

@@ -294,7 +294,10 @@ mod tests {
         let ids: Vec<_> = models.iter().map(|model| model.id.as_str()).collect();
         assert_eq!(ids, ["a", "b", "c"]);
         assert_eq!(models[0].base_url, "http://new/*not a comment*/");
-        assert_eq!((models[0].name.as_str(), models[0].cost.input), ("A", 3.0));
+        assert_eq!(
+            (models[0].name.as_str(), models[0].cost.rates.input),
+            ("A", 3.0)
+        );
         assert!(models[1].reasoning && models[1].context_window == CONTEXT_WINDOW);
         assert_eq!(models[2].api, "anthropic-messages");
         assert_eq!(models[2].extra["compat"], json!({"a": 1, "b": 2}));
