@@ -36,6 +36,7 @@ Commands:
   clients           install the clients of other projects that the tests run (`test` does it too)
   fuzz TARGET       feed mutated input to the code that reads a client (record, ui-answer)
   bench startup     time from spawn to loaded extensions, beside `node -e 0`
+  bench agent       turns, deltas and sessions of the agent core, beside the least that must be done
   dist              the optimised binary
   v8-from-source    build the V8 archive from the sources in its crate (Linux x86-64; hours)
   tool NAME         install a pinned cargo tool if it is missing (cargo-nextest, cargo-deny)

@@ -242,17 +242,7 @@ impl Inner {
     /// Keeps a failed attempt out of later requests, and the results of its calls with it: a request must not hold a result
     /// without its call (spec/agent-loop.md §3.4).
     pub(crate) async fn hide(&self, attempt: &EntryRef) -> Result<(), StorageError> {
-        let branch = self.session.get_branch(None);
-        let behind = branch
-            .iter()
-            .skip_while(|entry| entry.id() != attempt.id())
-            .skip(1);
-        let results: Vec<String> = behind
-            .take_while(|entry| !is_answer(entry))
-            .filter(|entry| is_result(entry))
-            .map(|entry| entry.id().to_owned())
-            .collect();
-        for id in std::iter::once(attempt.id().to_owned()).chain(results) {
+        for id in entries_of_attempt(&self.session.get_branch(None), attempt.id()) {
             let edit = self.session.append_context_edit(&id, None)?;
             self.emit_entry(&edit).await;
         }
@@ -329,14 +319,48 @@ impl Inner {
     }
 }
 
-fn is_answer(entry: &EntryRef) -> bool {
-    entry
-        .message()
-        .is_some_and(|message| message.as_assistant().is_some())
+/// An answer's entry, and those of its results behind it.
+fn entries_of_attempt(branch: &[EntryRef], answer: &str) -> Vec<String> {
+    let behind = branch.iter().skip_while(|entry| entry.id() != answer);
+    let results = behind
+        .skip(1)
+        .map_while(|entry| match entry.message().map(|message| &**message) {
+            Some(Message::Assistant(_)) => None,
+            Some(Message::ToolResult(_)) => Some(Some(entry.id().to_owned())),
+            _ => Some(None),
+        })
+        .flatten();
+    std::iter::once(answer.to_owned()).chain(results).collect()
 }
 
-fn is_result(entry: &EntryRef) -> bool {
-    entry
-        .message()
-        .is_some_and(|message| message.as_tool_result().is_some())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{NewSession, SessionDirs, SessionManager, SessionOptions};
+    use pier_protocol::message::ToolResultMessage;
+
+    #[test]
+    fn an_attempt_is_the_answer_and_its_own_results() {
+        let options = SessionOptions::new(SessionDirs::new("/p", "/a"));
+        let session = SessionManager::in_memory(&options, NewSession::default()).unwrap();
+        let append = |message: Message| {
+            let entry = session.append_message(Arc::new(message)).unwrap();
+            entry.id().to_owned()
+        };
+        let answer = || Message::from(AssistantMessage::default());
+        let result = || Message::from(ToolResultMessage::default());
+        append(Message::user("question", Vec::new(), 1));
+        append(answer());
+        append(result());
+        let failed = append(answer());
+        let first = append(result());
+        session.append_custom("state", None).unwrap();
+        let second = append(result());
+        append(answer());
+        append(result());
+        assert_eq!(
+            entries_of_attempt(&session.get_branch(None), &failed),
+            [failed, first, second]
+        );
+    }
 }

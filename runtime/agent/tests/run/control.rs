@@ -173,6 +173,35 @@ async fn switching_restores_the_conversation_and_a_bad_file_changes_nothing() {
 }
 
 #[tokio::test]
+async fn people_hear_of_a_torn_line_also_after_a_switch_and_of_foreign_lines_after_a_run() {
+    let lab = stored().await;
+    lab.run("one").await;
+    let first = lab.file();
+    lab.session.new_session(None).await.unwrap();
+    lab.run("two").await;
+    let append = |text: &str| {
+        use std::io::Write as _;
+        let mut file = std::fs::OpenOptions::new().append(true).open(&first);
+        file.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    };
+    append("{\"type\":\"mess");
+    lab.session.switch_session(first.clone()).await.unwrap();
+    let told = std::mem::take(&mut *lab.host.warnings.lock());
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("was incomplete") && told[0].contains(".torn"),
+        "{told:?}"
+    );
+    append("{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"y\",\"parentId\":null}\n");
+    lab.run("three").await;
+    let told = lab.host.warnings.lock().clone();
+    assert!(
+        told.len() == 1 && told[0].contains("changed by another program"),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
 async fn navigating_moves_the_leaf_and_summarises_what_is_left() {
     let lab = stored().await;
     lab.run("one").await;

@@ -1,6 +1,7 @@
 //! `cargo xtask bench <name>`: measurements of the built binary. Benchmarks print numbers and never
 //! judge them: limits that must hold belong into tests.
 
+mod agent;
 mod startup;
 mod stats;
 
@@ -36,10 +37,11 @@ pub(crate) fn run(workspace: &Workspace, args: &mut lexopt::Parser) -> Result<()
         bail!("--runs must be at least 1");
     }
     match name
-        .context("`cargo xtask bench` needs the name of a benchmark: startup")?
+        .context("`cargo xtask bench` needs the name of a benchmark: startup, agent")?
         .as_str()
     {
         "startup" => startup::run(workspace, &options),
-        other => bail!("unknown benchmark `{other}`; known: startup"),
+        "agent" => agent::run(workspace),
+        other => bail!("unknown benchmark `{other}`; known: startup, agent"),
     }
 }
