@@ -7,6 +7,7 @@ import { type ExecOptions, runExec } from "./exec.ts";
 import { isObjectLike, isRecord } from "./json.ts";
 import { createLogger } from "./logger.ts";
 import { sendMessage, sendUserMessage } from "./messages.ts";
+import { installedLibrary } from "./libraries.ts";
 import { optionalMembers } from "./optional-members.ts";
 import { adaptProvider } from "./provider-object.ts";
 import type { FlagValue } from "./protocol.ts";
@@ -63,11 +64,8 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 			}),
 		);
 	};
-	const library = (name: "pi" | "typebox" | "zod" | "arktype"): object => {
-		const namespace = runtime.namespaces[name];
-		if (namespace === undefined) throw new Error(`pi.${name} is not available in this host`);
-		return namespace;
-	};
+	const library = (name: "pi" | "typebox" | "zod" | "arktype"): object =>
+		runtime.namespaces[name] ?? installedLibrary(name, record.entry);
 
 	const subscribe = (event: string, handler: EventHandler): (() => void) => {
 		const id = record.addHandler(event, handler);

@@ -2,6 +2,7 @@
 
 import { setHandlers } from "../host.ts";
 import { runBashExec } from "./bash-operations.ts";
+import { childTool } from "./child-tools.ts";
 import { checkService, collectProfile, completions, runCommand, runShortcut } from "./commands.ts";
 import { dispatch } from "./dispatch.ts";
 import { loadExtension } from "./load.ts";
@@ -20,6 +21,7 @@ export function startApi(runtime: Runtime): void {
 		},
 		dispatch: (header, payload) => dispatch(runtime, header, payload),
 		executeTool: (header, payload) => executeTool(runtime, header, payload),
+		childTool: (header, payload) => childTool(runtime, header, payload),
 		prepareArguments: (header, payload) => prepareArguments(runtime, header, payload),
 		toolSession: (header, payload) => toolSession(runtime, header, payload),
 		runCommand: (header) => runCommand(runtime, header),

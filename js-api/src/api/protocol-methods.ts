@@ -61,7 +61,40 @@ export interface SyncMethods {
 	unregisterProvider: Method<{ ext: ExtId; name: string }, void>;
 	"exec.cancel": Method<{ execId: number }, void>;
 	"executeTool.cancel": Method<{ nestedId: number; reason?: string }, void>;
+	"child.state": Method<{ session: number }, ChildState>;
+	"child.sync": Method<{ session: number; epoch?: number | undefined; version?: number | undefined }, SessionSync>;
+	// biome-ignore lint/suspicious/noExplicitAny: the answer depends on what is asked for.
+	"child.get": Method<{ session: number; what: string }, any>;
+	"child.act": Method<{ session: number; op: string; [field: string]: unknown }, { id: string }>;
 	"complete.cancel": Method<{ completionId: number; reason?: string }, void>;
+}
+
+/** State of a session that this isolate started. */
+export interface ChildState extends HostState {
+	isCompacting: boolean;
+	steering: string[];
+	followUp: string[];
+	steeringMode: string;
+	followUpMode: string;
+	autoCompaction: boolean;
+	thinkingLevels: string[];
+}
+
+export interface ChildCreated {
+	session: number;
+	ext: ExtId;
+	extensions: string[];
+	errors: { path: string; error: string }[];
+	modelFallbackMessage?: string;
+}
+
+export interface ChildResources {
+	systemPrompt: string | null;
+	appendSystemPrompt: string[];
+	agentsFiles: { path: string; content: string }[];
+	skills: Record<string, unknown>[];
+	prompts: Record<string, unknown>[];
+	diagnostics: { type: string; message: string }[];
 }
 
 export interface SessionControlResult {
@@ -120,6 +153,10 @@ export interface AsyncMethods {
 	runBuiltinTool: Method<{ name: string; args: unknown; cwd: string; options?: unknown }, unknown>;
 	getApiKey: Method<{ provider: string }, string | null>;
 	refreshModels: Method<None, void>;
+	"child.create": Method<{ callId?: CallId; request: Record<string, unknown> }, ChildCreated>;
+	"child.resources": Method<{ cwd?: string; resources: Record<string, unknown> }, ChildResources>;
+	// biome-ignore lint/suspicious/noExplicitAny: the answer depends on the operation.
+	"child.run": Method<{ session: number; callId?: CallId; op: string; [field: string]: unknown }, any>;
 	complete: Method<
 		{
 			completionId: number;

@@ -94,6 +94,7 @@ export interface HandlerKinds {
 	bind: BindHeader;
 	dispatch: DispatchHeader;
 	executeTool: ExecuteToolHeader;
+	childTool: ExecuteToolHeader & { session: number; op: "prepare" | "execute" };
 	prepareArguments: { ext: ExtId; tool: string };
 	toolSession: { ext: ExtId; tool: string; callId: CallId };
 	runCommand: { ext: ExtId; command: string; args: string; callId: CallId };

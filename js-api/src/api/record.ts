@@ -31,6 +31,8 @@ export class ExtensionRecord {
 	readonly ext: number;
 	/** Path as people see it. */
 	readonly path: string;
+	/** File URL of the entry file. */
+	readonly entry: string;
 	readonly profile: Profile;
 	/** Session directory at load; default of `exec`. */
 	readonly cwd: string;
@@ -62,9 +64,10 @@ export class ExtensionRecord {
 	#staleMessage: string | undefined;
 	#nextHandler = 1;
 
-	constructor(header: Pick<LoadHeader, "ext" | "path" | "profile" | "cwd">) {
+	constructor(header: Pick<LoadHeader, "ext" | "path" | "entry" | "profile" | "cwd">) {
 		this.ext = header.ext;
 		this.path = header.path;
+		this.entry = header.entry;
 		this.profile = header.profile;
 		this.cwd = header.cwd;
 	}

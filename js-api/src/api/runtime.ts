@@ -3,6 +3,7 @@
 
 import { hostCall } from "../host.ts";
 import { CallbackTable } from "./callbacks.ts";
+import type { ChildToolSet } from "./child-tools.ts";
 import { Calls, RunSignals } from "./calls.ts";
 import { toError } from "./errors.ts";
 import { EventBus } from "./event-bus.ts";
@@ -25,6 +26,8 @@ export class Runtime {
 	readonly session = new SessionMirror();
 	readonly bus: EventBus;
 	readonly components: ComponentTable;
+	/** Custom tools of sessions that this isolate started. */
+	readonly childTools = new Map<number, ChildToolSet>();
 	/** One map for all extensions (§7.3). */
 	readonly flagValues = new Map<string, FlagValue>();
 	namespaces: Namespaces = {};

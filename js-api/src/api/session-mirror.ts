@@ -9,6 +9,19 @@ import { SessionManagerView } from "./session-manager.ts";
 /** How many `appendEntry` payloads are kept by reference until their entry arrives. */
 const KEPT_ORIGINALS = 1000;
 
+/** Where entries come from. */
+export interface SessionSource {
+	/** Changes whenever the session does. */
+	version(): number;
+	sync(known: { epoch: number | undefined; version: number | undefined }): SessionSync;
+}
+
+/** The session that this isolate's extensions belong to. */
+const OWN_SESSION: SessionSource = {
+	version: () => hostCall("stateVersion"),
+	sync: (known) => hostCall("session.sync", known),
+};
+
 export class SessionMirror {
 	/** The reader object that contexts hand out. */
 	readonly manager: SessionManagerView;
@@ -21,15 +34,18 @@ export class SessionMirror {
 	#info: Omit<SessionSync, "entries" | "reset"> | undefined;
 	readonly #originals = new Map<string, unknown>();
 
-	constructor() {
+	readonly #source: SessionSource;
+
+	constructor(source: SessionSource = OWN_SESSION) {
+		this.#source = source;
 		this.manager = new SessionManagerView(this);
 	}
 
 	/** Brings the copy up to date. */
 	refresh(): this {
-		const state = hostCall("stateVersion");
+		const state = this.#source.version();
 		if (this.#info !== undefined && this.#seenState === state) return this;
-		const sync = hostCall("session.sync", { epoch: this.#epoch, version: this.#version });
+		const sync = this.#source.sync({ epoch: this.#epoch, version: this.#version });
 		if (sync.reset) this.#clear();
 		for (const entry of sync.entries) this.#add(entry);
 		this.#epoch = sync.epoch;

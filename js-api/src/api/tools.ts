@@ -42,6 +42,17 @@ export function normalizeResult(tool: string, result: unknown): Record<string, u
 export function executeTool(runtime: Runtime, header: ExecuteToolHeader, payload: string | undefined): unknown {
 	const record = runtime.record(header.ext);
 	const tool = toolOf(record, header.tool);
+	return runTool(runtime, tool, header, payload, () => createToolContext(runtime, record, header.callId));
+}
+
+/** Runs a tool whoever registered it. */
+export function runTool(
+	runtime: Runtime,
+	tool: ToolDefinition,
+	header: ExecuteToolHeader,
+	payload: string | undefined,
+	context: () => unknown,
+): unknown {
 	return runtime.calls.run(header.callId, async (scope) => {
 		let settled = false;
 		const onUpdate = (partial: unknown): void => {
@@ -55,7 +66,7 @@ export function executeTool(runtime: Runtime, header: ExecuteToolHeader, payload
 				parse(payload),
 				header.noSignal ? undefined : scope.signal,
 				onUpdate,
-				createToolContext(runtime, record, header.callId),
+				context(),
 			);
 			const wire = normalizeResult(header.tool, result);
 			runtime.rememberDetails(header.toolCallId, isRecord(result) ? result.details : undefined);
@@ -68,14 +79,18 @@ export function executeTool(runtime: Runtime, header: ExecuteToolHeader, payload
 	});
 }
 
-export async function prepareArguments(
+/** `prepareArguments` of a definition; what it does not answer stays as it is. */
+export async function prepared(tool: ToolDefinition, payload: string | undefined): Promise<unknown> {
+	const raw = parse(payload);
+	return tool.prepareArguments === undefined ? raw : ((await tool.prepareArguments(raw)) ?? raw);
+}
+
+export function prepareArguments(
 	runtime: Runtime,
 	header: { ext: number; tool: string },
 	payload: string | undefined,
 ): Promise<unknown> {
-	const tool = toolOf(runtime.record(header.ext), header.tool);
-	const raw = parse(payload);
-	return tool.prepareArguments === undefined ? raw : ((await tool.prepareArguments(raw)) ?? raw);
+	return prepared(toolOf(runtime.record(header.ext), header.tool), payload);
 }
 
 /** Calls the definition's `onSession` (§6.6). */

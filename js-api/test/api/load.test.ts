@@ -323,7 +323,7 @@ test("library members come from the host modules, and say so when absent", async
 	runtime.namespaces.typebox = typebox;
 	await load(host, (pi) => {
 		assert.equal(pi.typebox, typebox);
-		assert.throws(() => pi.pi, /pi\.pi is not available/);
+		assert.throws(() => pi.pi, /pi\.pi needs the package "pi"/);
 	});
 });
 

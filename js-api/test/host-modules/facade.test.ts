@@ -27,7 +27,7 @@ const VALUES =
 	discoverAuthStorage Settings settings ModelRegistry runSubprocess isToolCallEventType isBashToolResult isReadToolResult isEditToolResult
 	isWriteToolResult isGrepToolResult isFindToolResult isLsToolResult SessionManager buildSessionContext parseSessionEntries
 	getLatestCompactionEntry migrateSessionEntries CURRENT_SESSION_VERSION compact generateSummary estimateTokens calculateContextTokens
-	shouldCompact findCutPoint DEFAULT_COMPACTION_SETTINGS createEventBus EventBus createAgentSession createCodingTools createReadOnlyTools
+	shouldCompact findCutPoint DEFAULT_COMPACTION_SETTINGS createEventBus EventBus runSubprocess createCodingTools createReadOnlyTools
 	createLocalBashOperations loadSkills formatSkillsForPrompt highlightCode getLanguageFromPath initTheme keyHint keyText rawKeyHint appKey
 	appKeyHint editorKey renderDiff truncateToVisualLines copyToClipboard getShellConfig stripFrontmatter ExtensionSelectorComponent
 	ExtensionInputComponent ExtensionEditorComponent UserMessageComponent AssistantMessageComponent ToolExecutionComponent
@@ -43,9 +43,9 @@ test("every value of the specification is exported", () => {
 });
 
 test("what this host does not have fails by name, when used", async () => {
-	await assert.rejects(sdk.createAgentSession(), {
+	await assert.rejects(sdk.runSubprocess(), {
 		name: "NotAvailableError",
-		message: /^"createAgentSession" is not available in this host: /,
+		message: /^"runSubprocess" is not available in this host: /,
 	});
 	assert.throws(() => new sdk.InteractiveMode(), { name: "NotAvailableError", feature: "InteractiveMode" });
 });

@@ -141,6 +141,8 @@ pub struct Settings {
     pub branch_summary_reserve_tokens: Option<u64>,
     /// `images.blockImages`
     pub block_images: bool,
+    /// `images.autoResize`
+    pub resize_images: bool,
     pub default_provider: Option<String>,
     pub default_model: Option<String>,
     pub default_thinking_level: Option<ThinkingLevel>,

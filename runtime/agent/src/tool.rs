@@ -69,6 +69,8 @@ pub struct ToolContext {
     pub shell: ShellSettings,
     /// Whether the current model takes images.
     pub accepts_images: bool,
+    /// Setting `images.autoResize`.
+    pub resize_images: bool,
     /// Set when another tool made this call.
     pub parent_tool_call_id: Option<String>,
     /// Calls other tools on behalf of this one; `None` outside a session.
@@ -91,6 +93,7 @@ impl ToolContext {
             env: Vec::new(),
             shell: ShellSettings::default(),
             accepts_images: true,
+            resize_images: true,
             parent_tool_call_id: None,
             nested: None,
         }

@@ -6,6 +6,7 @@
 mod agent_port;
 mod artifacts;
 mod calls;
+mod children;
 pub mod discovery;
 mod dispatch;
 mod exec;
@@ -23,6 +24,10 @@ pub mod ui;
 mod wire;
 
 pub use agent_port::{AgentPort, PromptCommands};
+pub use children::{
+    ChildPrompt, ChildRequest, ChildResources, ChildScoped, ChildSession, ChildTemplate, Inherited,
+    MadeSession, SessionMaker,
+};
 pub use dispatch::hooks::BridgeHooks;
 pub use host::{
     Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, LoadOutcome,

@@ -24,7 +24,7 @@ const WARM_ISOLATES: usize = 1;
 fn main() -> ExitCode {
     let mut words = std::env::args();
     let program = words.next();
-    let outcome = run(program.as_deref(), words);
+    let outcome = run(program.as_deref(), without_own_path(words));
     pier_modes::kill_children();
     match outcome {
         // Not a return: threads of isolates and of blocked readers must not hold the process.
@@ -34,6 +34,17 @@ fn main() -> ExitCode {
             std::process::exit(1)
         }
     }
+}
+
+/// Extensions that start the agent again run `process.execPath process.argv[1] ...`, as they would run a script. Both
+/// are this program here, so its own path is no message.
+fn without_own_path(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let own = std::env::current_exe().ok();
+    let mut words = words.peekable();
+    if let Some(own) = own {
+        words.next_if(|word| own.to_str() == Some(word));
+    }
+    words
 }
 
 fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Result<i32> {

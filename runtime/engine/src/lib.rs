@@ -21,6 +21,7 @@ mod snapshot;
 mod source_maps;
 mod stdio;
 mod thread;
+mod variables;
 mod watchdog;
 mod worker;
 
@@ -35,3 +36,4 @@ pub use options::{
     CallOptions, DEFAULT_BUSY_LIMIT, DEFAULT_HEAP_LIMIT, EngineOptions, IsolateOptions, Permissions,
 };
 pub use stdio::{OutputSink, StderrSink};
+pub use variables::set_process_variables;

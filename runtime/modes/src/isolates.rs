@@ -8,6 +8,9 @@ use pier_bridge::isolate::{IsolateApi, IsolateFactory, IsolateSpec};
 use pier_engine::{Engine, EngineOptions};
 use tokio::runtime::{Builder, Runtime};
 
+/// How programs that an agent starts can tell that it is one (`spec/cli.md` §5).
+const PROCESS_VARIABLES: &[(&str, &str)] = &[("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
+
 /// Makes isolates for extensions.
 pub struct Isolates(EngineFactory);
 
@@ -19,6 +22,7 @@ impl Isolates {
     /// # Errors
     /// When a runtime cannot be made.
     pub fn start(cache_dir: Option<PathBuf>, warm: usize) -> std::io::Result<(Runtime, Self)> {
+        pier_engine::set_process_variables(PROCESS_VARIABLES);
         // A runtime without threads, because making the real one starts its workers.
         let threadless = Builder::new_current_thread().build()?;
         drop(Engine::init(

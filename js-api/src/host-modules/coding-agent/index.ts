@@ -6,6 +6,22 @@ export { ExtensionRuntimeNotInitializedError } from "../../api/errors.ts";
 export { ModelRegistry } from "../../api/model-registry.ts";
 export { Theme } from "../../api/theme.ts";
 export type { ColorMode, ThemeStyle } from "../../api/theme.ts";
+export {
+	AgentSession,
+	type AgentSessionEvent,
+	type AgentSessionEventListener,
+	type PromptOptions,
+} from "./agent-session/session.ts";
+export {
+	createAgentSession,
+	type CreateAgentSessionOptions,
+	type CreateAgentSessionResult,
+} from "./agent-session/create.ts";
+export {
+	DefaultResourceLoader,
+	type DefaultResourceLoaderOptions,
+	type ResourceLoader,
+} from "./agent-session/resource-loader.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "../host-info.ts";
 export { StringEnum } from "../pi-ai/string-enum.ts";
 export { Markdown } from "../pi-tui/markdown.ts";

@@ -3,6 +3,7 @@
 
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { SessionManagerView } from "../../api/session-manager.ts";
 import { getAgentDir } from "../host-info.ts";
 import {
 	branchTo,
@@ -166,6 +167,31 @@ export class SessionManager {
 		const root = join(getAgentDir(), "sessions");
 		if (!existsSync(root)) return [];
 		return listFiles(readdirSync(root).flatMap((name) => sessionFiles(join(root, name))));
+	}
+
+	/** Where a session that is started on this manager keeps its conversation, as the host wants to know it. */
+	place(): { kind: "file"; path: string } | { kind: "memory"; id: string; entries: SessionEntry[] } {
+		if (this.file === undefined) return { kind: "memory", id: this.header.id, entries: this.getBranch() };
+		// What is only here so far would be lost to the host, which reads the file.
+		if (!this.written && this.entries.length > 0) this.rewrite();
+		return { kind: "file", path: this.file };
+	}
+
+	/** From now on the host keeps the session: readers show its entries, and what is appended is appended there. */
+	attach(view: SessionManagerView, append: (draft: Draft) => string): void {
+		const readers = Object.fromEntries(
+			Object.entries(view).filter(
+				([name]) => name.startsWith("get") || name.startsWith("build") || name === "isPersisted",
+			),
+		);
+		Object.assign(this, readers, {
+			append,
+			existing: (id: string) => {
+				if (view.getEntry(id) === undefined) throw new Error(`Entry ${id} not found`);
+			},
+			branch: (targetId: string) => void append({ type: "leaf", targetId }),
+			resetLeaf: () => void append({ type: "leaf", targetId: null }),
+		});
 	}
 
 	private index(entry: SessionEntry): void {

@@ -58,11 +58,26 @@ class IsolatedSettings extends Settings {
 
 export const settings = new Settings();
 
-/** pi: read-only settings; `create` ignores directories, because the host has merged the files of its session. */
-export class SettingsManager {
-	private readonly values: (() => Record<string, unknown>) | undefined;
+function isTree(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
-	private constructor(values?: () => Record<string, unknown>) {
+/** `over` on top of `base`; objects are merged, everything else is replaced. */
+function merged(base: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
+	const result = { ...base };
+	for (const [key, value] of Object.entries(over)) {
+		const before = result[key];
+		result[key] = isTree(before) && isTree(value) ? merged(before, value) : value;
+	}
+	return result;
+}
+
+/** pi: settings to read, and to start a session with; `create` ignores directories, because the host has merged its files. */
+export class SettingsManager {
+	private readonly values: Record<string, unknown> | undefined;
+	private overrides: Record<string, unknown> = {};
+
+	private constructor(values?: Record<string, unknown>) {
 		this.values = values;
 	}
 
@@ -71,12 +86,26 @@ export class SettingsManager {
 	}
 
 	static inMemory(values: Record<string, unknown> = {}): SettingsManager {
-		return new SettingsManager(() => values);
+		return new SettingsManager(values);
+	}
+
+	/** Values on top of everything else, for this object and the sessions that are started with it. */
+	applyOverrides(overrides: Record<string, unknown>): void {
+		this.overrides = merged(this.overrides, overrides);
+	}
+
+	/** What a session that is started with this object needs to be told. */
+	forSession(): { settings?: Record<string, unknown>; settingOverrides: Record<string, unknown> } {
+		const settingOverrides = structuredClone(this.overrides);
+		return this.values === undefined
+			? { settingOverrides }
+			: { settings: structuredClone(this.values), settingOverrides };
 	}
 
 	/** A copy of the merged settings. */
 	getSettings(): Record<string, unknown> {
-		return structuredClone(this.values?.() ?? (hostCall("settings") as Record<string, unknown>));
+		const base = this.values ?? (hostCall("settings") as Record<string, unknown>);
+		return structuredClone(merged(base, this.overrides));
 	}
 
 	get(key: string): unknown {

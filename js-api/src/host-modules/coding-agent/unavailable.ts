@@ -12,7 +12,7 @@ export class NotAvailableError extends Error {
 	}
 }
 
-const NESTED = "an extension cannot start an agent session of its own yet";
+const SERVICES = "use createAgentSession";
 const INTERACTIVE = "the host draws its own interface";
 const INTERNAL = "it belongs to another program's internals";
 
@@ -37,22 +37,19 @@ function missingAsync(feature: string, detail: string): (...args: unknown[]) => 
 	return fail;
 }
 
-export const createAgentSession = missingAsync("createAgentSession", NESTED);
-export const createAgentSessionFromServices = missingAsync("createAgentSessionFromServices", NESTED);
-export const createAgentSessionRuntime = missingAsync("createAgentSessionRuntime", NESTED);
-export const createAgentSessionServices = missingAsync("createAgentSessionServices", NESTED);
-export const runSubprocess = missingAsync("runSubprocess", "this host has no subagents");
+export const createAgentSessionFromServices = missingAsync("createAgentSessionFromServices", SERVICES);
+export const createAgentSessionRuntime = missingAsync("createAgentSessionRuntime", SERVICES);
+export const createAgentSessionServices = missingAsync("createAgentSessionServices", SERVICES);
+export const runSubprocess = missingAsync("runSubprocess", "use createAgentSession");
 export const discoverAndLoadExtensions = missingAsync("discoverAndLoadExtensions", "extensions are loaded by the host");
 export const main = missingAsync("main", INTERNAL);
 export const runPrintMode = missingAsync("runPrintMode", INTERACTIVE);
 export const runRpcMode = missingAsync("runRpcMode", INTERACTIVE);
 
-export const AgentSession = missing("AgentSession", NESTED);
-export const AgentSessionRuntime = missing("AgentSessionRuntime", NESTED);
+export const AgentSessionRuntime = missing("AgentSessionRuntime", SERVICES);
 export const ExtensionRunner = missing("ExtensionRunner", "extensions are run by the host");
 export const InteractiveMode = missing("InteractiveMode", INTERACTIVE);
 export const RpcClient = missing("RpcClient", INTERACTIVE);
 export const DefaultPackageManager = missing("DefaultPackageManager", "packages are managed by the host");
-export const DefaultResourceLoader = missing("DefaultResourceLoader", "resources are loaded by the host");
 export const ModelRuntime = missing("ModelRuntime", "use ctx.modelRegistry");
 export const createExtensionRuntime = missing("createExtensionRuntime", "extensions are run by the host");

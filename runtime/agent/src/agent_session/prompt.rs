@@ -19,6 +19,7 @@ use crate::prompt::PromptOptions;
 use crate::prompt::expand::expand;
 use crate::queue::Lane;
 use crate::run::RunStart;
+use crate::tools::image_fit::fit_prompt;
 
 /// Counts an extension command while it runs.
 struct CommandGuard<'a>(&'a Inner);
@@ -211,7 +212,7 @@ impl Inner {
         images: Vec<ImageBlock>,
     ) {
         self.compact_before_prompt(&guard.run.cancel, model).await;
-        let message = Arc::new(Message::user(text.clone(), images.clone(), now_ms()));
+        let message = self.user_message(&text, images.clone()).await;
         let mut messages = vec![message];
         let held: Vec<_> = std::mem::take(&mut self.state.lock().next_turn);
         messages.extend(
@@ -265,8 +266,18 @@ impl Inner {
         self.touch_prompt();
     }
 
+    /// A user message with images that can be sent; what was done to them is said behind the text.
+    async fn user_message(&self, text: &str, images: Vec<ImageBlock>) -> Arc<Message> {
+        let (images, hints) = fit_prompt(images, self.settings().resize_images).await;
+        let text = match hints.as_slice() {
+            [] => text.to_owned(),
+            hints => format!("{text}\n\n{}", hints.join("\n")),
+        };
+        Arc::new(Message::user(text, images, now_ms()))
+    }
+
     pub(crate) async fn enqueue_user(&self, lane: Lane, text: String, images: Vec<ImageBlock>) {
-        let message = Arc::new(Message::user(text.clone(), images, now_ms()));
+        let message = self.user_message(&text, images).await;
         self.state.lock().queues.push(lane, message, Some(text));
         self.emit_queue().await;
     }

@@ -76,6 +76,21 @@ impl ProviderRegistry {
         });
     }
 
+    /// A registry of its own with what is effective here now, for a session beside this one: what is registered there
+    /// hides it, and does not touch this registry.
+    pub fn inherit(&self) -> Self {
+        let state = self.0.read();
+        let inherited = state.iter().filter_map(|(name, stack)| {
+            let entry = stack.last()?.entry.clone();
+            let registered = Registered {
+                owner: "inherited".to_owned(),
+                entry,
+            };
+            Some((name.clone(), vec![registered]))
+        });
+        Self(RwLock::new(inherited.collect()))
+    }
+
     /// Removes an owner's registration of `name`.
     pub fn unregister(&self, owner: &str, name: &str) {
         let mut state = self.registered.write();

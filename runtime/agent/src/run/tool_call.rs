@@ -19,6 +19,7 @@ use crate::schema::failure_text;
 use crate::tool::{
     NestedTools, ShellSettings, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates,
 };
+use crate::tools::image_fit::fit_blocks;
 
 /// Error text of a blocked call without a reason.
 const BLOCKED: &str = "Tool execution was blocked";
@@ -168,6 +169,8 @@ impl Inner {
         };
         self.patch_result(call, &prepared.args, parent, &mut finished)
             .await;
+        // What a tool or handler brings along is stored and sent with every request from now on.
+        fit_blocks(&mut finished.output.content, self.settings().resize_images).await;
         finished
     }
 
@@ -251,6 +254,7 @@ impl Inner {
                 command_prefix: settings.shell_command_prefix.clone(),
             },
             accepts_images: self.model().is_none_or(|model| model.accepts_images()),
+            resize_images: settings.resize_images,
             parent_tool_call_id,
             nested: nested.map(|nested| nested as Arc<dyn NestedTools>),
         }

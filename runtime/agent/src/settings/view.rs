@@ -100,6 +100,7 @@ impl Settings {
             sequential_tools: top.string("toolExecution", warnings) == Some("sequential"),
             branch_summary_reserve_tokens: branch_summary.u64("reserveTokens", warnings),
             block_images: images.bool("blockImages", warnings).unwrap_or(false),
+            resize_images: images.bool("autoResize", warnings).unwrap_or(true),
             default_provider: top.string("defaultProvider", warnings).map(str::to_owned),
             default_model: top.string("defaultModel", warnings).map(str::to_owned),
             default_thinking_level: top.typed(

@@ -1,11 +1,6 @@
 //! Images that `read` hands to a model: recognised by content, brought into a form that may be sent.
 //! Decides from bytes only, never from a file name.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
-use super::truncate::format_size;
-
 /// Bytes that [`detect_mime_type`] needs to see at most.
 pub const SNIFF_BYTES: usize = 64;
 /// Base64 characters of one image at most; more is refused by common model services.
@@ -62,32 +57,9 @@ pub struct PreparedImage {
     pub hints: Vec<String>,
 }
 
-/// Brings images into a form that a model takes. The default sends them as they are; an implementation that
-/// resizes or converts takes its place here.
+/// Brings images into a form that a model takes.
 pub trait ImageProcessor: Send + Sync {
     /// # Errors
     /// A sentence for the model that says why the image is left out.
     fn prepare(&self, bytes: &[u8], mime_type: &str) -> Result<PreparedImage, String>;
-}
-
-/// Sends images unchanged if they are small enough.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PassThrough;
-
-impl ImageProcessor for PassThrough {
-    fn prepare(&self, bytes: &[u8], mime_type: &str) -> Result<PreparedImage, String> {
-        let encoded = bytes.len().div_ceil(3).saturating_mul(4);
-        if encoded > MAX_INLINE_BASE64 {
-            return Err(format!(
-                "Image left out: it has {} as base64, and at most {} can be sent.",
-                format_size(encoded),
-                format_size(MAX_INLINE_BASE64)
-            ));
-        }
-        Ok(PreparedImage {
-            data: STANDARD.encode(bytes),
-            mime_type: mime_type.to_owned(),
-            hints: Vec::new(),
-        })
-    }
 }

@@ -7,6 +7,7 @@ mod errno;
 pub mod find;
 pub mod grep;
 pub mod image;
+pub mod image_fit;
 mod listing;
 pub mod local;
 pub mod ls;

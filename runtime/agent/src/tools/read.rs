@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::image::{self, ImageProcessor, MAX_IMAGE_FILE_BYTES, PassThrough, SNIFF_BYTES};
+use super::image::{self, ImageProcessor, MAX_IMAGE_FILE_BYTES, SNIFF_BYTES};
+use super::image_fit::Fitting;
 use super::local::LocalFiles;
 use super::operations::{ByteStream, OpError, ReadOperations};
 use super::truncate::{HeadCapture, Limits, TruncatedBy, Truncation, format_size};
 use super::utf8::Utf8Decoder;
 use super::{builtin_spec, exists_locally, not_cancelled, parse_args, paths};
-use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
+use crate::tool::{Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -26,7 +27,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 pub struct ReadToolOptions {
     /// Where files come from; this machine by default.
     pub operations: Option<Arc<dyn ReadOperations>>,
-    /// What is done to images before they are sent; nothing by default.
+    /// What is done to images before they are sent; by default what the session's settings say.
     pub images: Option<Arc<dyn ImageProcessor>>,
 }
 
@@ -71,22 +72,27 @@ impl ReadTool {
         operations: &dyn ReadOperations,
         path: &Path,
         mime: &str,
-        accepted: bool,
+        context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let bytes = operations.read_file(path).await.map_err(thrown)?;
         let mut text = format!("Read image file [{mime}]");
-        let prepared = match &self.options.images {
-            Some(processor) => processor.prepare(&bytes, mime),
-            None => PassThrough.prepare(&bytes, mime),
-        };
-        drop(bytes);
+        let processor = self.options.images.clone().unwrap_or_else(|| {
+            Arc::new(Fitting {
+                resize: context.resize_images,
+            })
+        });
+        let mime_type = mime.to_owned();
+        // Decoding and scaling take their time.
+        let prepared = tokio::task::spawn_blocking(move || processor.prepare(&bytes, &mime_type))
+            .await
+            .unwrap_or_else(|_| Err("Image left out: it cannot be read.".to_owned()));
         let mut output = ToolOutput::default();
         match prepared {
             Ok(image) => {
                 for hint in &image.hints {
                     text = format!("{text}\n{hint}");
                 }
-                if !accepted {
+                if !context.accepts_images {
                     text.push_str(
                         "\n[The current model takes no images, so it does not see this one.]",
                     );
@@ -133,8 +139,7 @@ impl Tool for ReadTool {
                     if self.options.operations.is_none() {
                         small_enough(&path).await?;
                     }
-                    self.image(operations, &path, &mime, call.context.accepts_images)
-                        .await
+                    self.image(operations, &path, &mime, &call.context).await
                 }
                 None => {
                     let selection = Selection::new(&args);

@@ -95,6 +95,7 @@ impl Shared {
         }
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
+        self.end_children_of(slot.id);
         self.isolates
             .lock()
             .retain(|known| !Arc::ptr_eq(known, slot));

@@ -384,6 +384,7 @@ impl Shared {
         for slot in empty {
             slot.mark_ended();
             self.execs.kill_of(&slot.ids());
+            self.end_children_of(slot.id);
             if let Ok(api) = slot.api() {
                 api.dispose(DISPOSE_GRACE).await;
             }

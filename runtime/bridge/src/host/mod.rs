@@ -91,6 +91,8 @@ pub(crate) struct Shared {
     pub(crate) nested: CancelTable<()>,
     pub(crate) completions: CancelTable<()>,
     pub(crate) builtin: CancelTable<()>,
+    /// Sessions that extensions started.
+    pub(crate) children: crate::children::Children,
     pub(crate) unsupported: UnsupportedOnce,
     pub(crate) updates: UpdateQueue,
     pub(crate) strikes: Strikes,
@@ -147,6 +149,7 @@ impl ExtensionHost {
             builtin_lock: tokio::sync::Mutex::new(()),
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
+            children: crate::children::Children::default(),
             flag_values: RwLock::new(Map::new()),
             models_file: RwLock::default(),
             auth_cache: crate::providers::credentials::AuthCache::default(),
@@ -177,6 +180,11 @@ impl ExtensionHost {
     /// How a reload finds extensions. Without it a reload loads the same files again.
     pub fn set_discovery_plan(&self, plan: DiscoveryPlan) {
         *self.shared.plan.write() = Some(plan);
+    }
+
+    /// Values of extension flags, before anything is loaded: those of the session that a session belongs to.
+    pub fn set_flag_values(&self, values: Map<String, Value>) {
+        *self.shared.flag_values.write() = values;
     }
 
     /// Replaces the limits; running calls keep theirs.

@@ -110,6 +110,7 @@ impl Shared {
         let ids = slot.ids();
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
+        self.children.end_of(slot.id).await;
         if let Ok(api) = slot.api() {
             api.dispose(DISPOSE_GRACE).await;
         }

@@ -20,10 +20,11 @@ fn content(value: Value) -> Result<Content, HostCallError> {
     })
 }
 
-pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    let sender = caller.path(caller.ext(&args)?);
-    caller.call(&args)?;
-    let session = caller.shared.bound_session()?;
+/// `message` and `options` of `sendMessage`.
+pub(super) fn custom_message(
+    args: &mut Args<'_>,
+    sender: String,
+) -> Result<(CustomMessageRequest, DeliveryOptions), HostCallError> {
     let mut message = args.take_object("message")?;
     let options = args.take_object("options")?;
     let custom_type = message
@@ -49,14 +50,23 @@ pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
             .and_then(DeliverAs::parse),
         trigger_turn: options.get("triggerTurn").and_then(Value::as_bool),
     };
+    Ok((request, options))
+}
+
+pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
+    let sender = caller.path(caller.ext(&args)?);
+    caller.call(&args)?;
+    let session = caller.shared.bound_session()?;
+    let (request, options) = custom_message(&mut args, sender)?;
     session.send_message(request, options);
     Ok(None)
 }
 
-pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    let sender = caller.path(caller.ext(&args)?);
-    caller.call(&args)?;
-    let session = caller.shared.bound_session()?;
+/// `content` and `options` of `sendUserMessage`.
+pub(super) fn user_message(
+    args: &mut Args<'_>,
+    sender: String,
+) -> Result<(Content, UserMessageOptions), HostCallError> {
     let content = content(args.take("content"))?;
     let options = args.take_object("options")?;
     let options = UserMessageOptions {
@@ -70,6 +80,14 @@ pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
             .is_some_and(crate::wire::truthy),
         sender: Some(sender),
     };
+    Ok((content, options))
+}
+
+pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
+    let sender = caller.path(caller.ext(&args)?);
+    caller.call(&args)?;
+    let session = caller.shared.bound_session()?;
+    let (content, options) = user_message(&mut args, sender)?;
     session.send_user_message(content, options);
     Ok(None)
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod bus;
+mod children;
 mod control;
 mod exec;
 mod messages;
@@ -79,6 +80,9 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("executeTool.cancel", tools::cancel_nested),
     ("runBuiltinTool.cancel", tools::cancel_builtin),
     ("complete.cancel", models::cancel_completion),
+    ("child.state", children::state),
+    ("child.get", children::get),
+    ("child.act", children::act),
 ];
 
 const ASYNC: &[(&str, AsyncCall)] = &[
@@ -141,6 +145,15 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     ("bash.data", |caller, args| {
         Box::pin(streams::bash_data(caller, args))
     }),
+    ("child.create", |caller, args| {
+        Box::pin(children::create(caller, args))
+    }),
+    ("child.resources", |caller, args| {
+        Box::pin(children::resources(caller, args))
+    }),
+    ("child.run", |caller, args| {
+        Box::pin(children::run(caller, args))
+    }),
     ("oauth.interact", |caller, args| {
         Box::pin(ui::oauth_interact(caller, args))
     }),
@@ -160,6 +173,9 @@ pub(crate) fn call_sync(
     if method == "session.sync" {
         // The entries are text already; they are not parsed on the way.
         return state::session_sync(&caller, &Args::parse(method, text)?).map(Some);
+    }
+    if method == "child.sync" {
+        return children::sync(&caller, &Args::parse(method, text)?).map(Some);
     }
     let call = SYNC
         .iter()
@@ -320,7 +336,7 @@ mod tests {
         }
         assert!(documented.len() > 50);
         for method in documented {
-            let known = method == "session.sync"
+            let known = matches!(method.as_str(), "session.sync" | "child.sync")
                 || SYNC.iter().any(|(name, _)| *name == method)
                 || ASYNC.iter().any(|(name, _)| *name == method);
             assert!(known, "{method} is documented but not implemented");

@@ -1,5 +1,6 @@
 //! Synchronous getters: answered from state that the agent shares, never by asking it to do something.
 
+use pier_agent::tool::ToolRegistry;
 use serde_json::{Value, json};
 
 use super::{Answer, Args, Caller};
@@ -84,7 +85,12 @@ pub(super) fn run_watch(caller: &Caller, args: Args<'_>) -> Answer {
 }
 
 pub(super) fn all_tools(caller: &Caller, _: Args<'_>) -> Answer {
-    let tools = caller.shared.options.tools.all();
+    Ok(Some(tool_infos(&caller.shared.options.tools)))
+}
+
+/// `ToolInfo[]`.
+pub(super) fn tool_infos(registry: &ToolRegistry) -> Value {
+    let tools = registry.all();
     let infos = tools.iter().map(|tool| {
         let spec = tool.spec();
         let mut info = json!({
@@ -104,7 +110,7 @@ pub(super) fn all_tools(caller: &Caller, _: Args<'_>) -> Answer {
         }
         info
     });
-    Ok(Some(Value::Array(infos.collect())))
+    Value::Array(infos.collect())
 }
 
 pub(super) fn commands(caller: &Caller, _: Args<'_>) -> Answer {

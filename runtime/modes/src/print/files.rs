@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::paths::expand;
 use base64::Engine as _;
+use pier_agent::tools::image::detect_mime_type;
 use pier_protocol::block::ImageBlock;
 use unicode_normalization::UnicodeNormalization;
 
@@ -56,7 +57,8 @@ fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentErr
         return Ok(());
     }
     let name = path.display();
-    match image_type(&bytes) {
+    // The session scales it down and converts it, by its settings.
+    match detect_mime_type(&bytes) {
         Some(_) if bytes.len() > MAX_IMAGE_BYTES => {
             let size = bytes.len();
             attachments.text.push_str(&format!(
@@ -82,31 +84,6 @@ fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentErr
         }
     }
     Ok(())
-}
-
-/// The media type of an image that models take, recognised by content and not by name.
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 fn resolve(path: &str, cwd: &Path) -> Result<PathBuf, FileArgumentError> {

@@ -53,6 +53,22 @@ impl Places {
         }
         discovery
     }
+
+    /// Loads everything that may be loaded, for a session whose project was decided about already.
+    pub(super) async fn load_all(&self, host: &ExtensionHost, trusted: bool) -> LoadOutcome {
+        let outcome = host.load(&self.discover(trusted).await, |_| true).await;
+        self.plan(host, trusted);
+        outcome
+    }
+
+    /// Tells the host how to find them again.
+    fn plan(&self, host: &ExtensionHost, trusted: bool) {
+        let places = self.clone();
+        host.set_discovery_plan(Arc::new(move || {
+            let places = places.clone();
+            Box::pin(async move { places.discover(trusted).await })
+        }));
+    }
 }
 
 fn layer(base: &Path, scope: Scope) -> SettingsLayer {
@@ -114,11 +130,7 @@ pub(super) async fn load(
     if !trusted && flag.is_none() {
         outcome.warnings.extend(skipped(&found));
     }
-    let places = places.clone();
-    host.set_discovery_plan(Arc::new(move || {
-        let places = places.clone();
-        Box::pin(async move { places.discover(trusted).await })
-    }));
+    places.plan(host, trusted);
     (outcome, trusted)
 }
 

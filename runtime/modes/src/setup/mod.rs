@@ -3,6 +3,7 @@
 //! A mode hands in its surroundings and gets a session that has not started yet. Nothing here
 //! writes to standard output, and nothing here knows a wire form.
 
+mod children;
 mod choice;
 mod context;
 mod extensions;
@@ -198,8 +199,10 @@ impl Boot {
                 providers: Arc::clone(&providers),
                 settings: raw,
             },
-            isolates,
+            Arc::clone(&isolates),
         );
+        let maker = children::Maker::new(options.clone(), isolates, Arc::clone(&settings));
+        host.set_session_maker(maker, 0);
         let files = Arc::new(PromptFiles::new(&options, Arc::clone(&settings)));
         let session = AgentSession::without_model(AgentConfig {
             session: opened.manager,

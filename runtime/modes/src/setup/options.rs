@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pier_bridge::{DeclaredFlag, GivenFlag};
 
 /// Everything that flags, environment and working directory say about a start.
+#[derive(Clone)]
 pub struct StartOptions {
     pub cwd: PathBuf,
     /// `PI_CODING_AGENT_DIR` or `~/.pi/agent`.

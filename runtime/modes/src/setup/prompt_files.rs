@@ -29,6 +29,8 @@ pub(super) struct PromptFiles {
     append: Vec<String>,
     choice: ResourceChoice,
     settings: Arc<SettingsStore>,
+    /// In place of files.
+    given: Option<PromptConfig>,
     commands: RwLock<Vec<SlashCommand>>,
 }
 
@@ -52,6 +54,7 @@ impl PromptFiles {
             append: options.append_system_prompt.clone(),
             choice: options.resources.clone(),
             settings,
+            given: None,
             commands: RwLock::default(),
         }
     }
@@ -60,29 +63,28 @@ impl PromptFiles {
         self.trusted.store(trusted, Ordering::Release);
     }
 
+    /// Inputs that somebody has put together already: only what extensions name is added.
+    pub(super) fn given(
+        config: PromptConfig,
+        options: &StartOptions,
+        settings: Arc<SettingsStore>,
+    ) -> Self {
+        Self {
+            given: Some(config),
+            ..Self::new(options, settings)
+        }
+    }
+
     /// Templates and skills of the last reading.
     pub(super) fn commands(&self) -> Vec<SlashCommand> {
         self.commands.read().clone()
     }
 
     pub(super) fn read(&self, discovered: &DiscoveredResources) -> Reading {
-        let trusted = self.trusted.load(Ordering::Acquire);
-        let mut prompt = context::prompt(&context::Sources {
-            cwd: &self.cwd,
-            agent_dir: &self.agent_dir,
-            trusted,
-            custom: self.custom.as_deref(),
-            append: &self.append,
-            no_context_files: self.choice.no_context_files,
-        });
-        let mut found = resources::find(&resources::Places {
-            cwd: &self.cwd,
-            agent_dir: &self.agent_dir,
-            trusted,
-            choice: &self.choice,
-            skill_settings: &self.listed("skills"),
-            prompt_settings: &self.listed("prompts"),
-        });
+        let (mut prompt, mut found) = match &self.given {
+            Some(given) => (given.clone(), Resources::given(given)),
+            None => self.files(),
+        };
         let warnings = std::mem::take(&mut found.warnings);
         let mut reports = Vec::new();
         for named in &discovered.skills {
@@ -105,6 +107,27 @@ impl PromptFiles {
             warnings,
             reports,
         }
+    }
+
+    fn files(&self) -> (PromptConfig, Resources) {
+        let trusted = self.trusted.load(Ordering::Acquire);
+        let prompt = context::prompt(&context::Sources {
+            cwd: &self.cwd,
+            agent_dir: &self.agent_dir,
+            trusted,
+            custom: self.custom.as_deref(),
+            append: &self.append,
+            no_context_files: self.choice.no_context_files,
+        });
+        let found = resources::find(&resources::Places {
+            cwd: &self.cwd,
+            agent_dir: &self.agent_dir,
+            trusted,
+            choice: &self.choice,
+            skill_settings: &self.listed("skills"),
+            prompt_settings: &self.listed("prompts"),
+        });
+        (prompt, found)
     }
 
     /// Paths of a setting that adds files.
@@ -166,6 +189,7 @@ mod tests {
             append: Vec::new(),
             choice: ResourceChoice::default(),
             settings: Arc::new(SettingsStore::in_memory(serde_json::Map::new())),
+            given: None,
             commands: RwLock::default(),
         }
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use pier_agent::hooks::DiscoveredPath;
-use pier_agent::prompt::{PromptTemplate, SkillSummary};
+use pier_agent::prompt::{PromptConfig, PromptTemplate, SkillSummary};
 use pier_protocol::extension::SourceInfo;
 
 use super::options::ResourceChoice;
@@ -66,6 +66,7 @@ impl Origin {
 }
 
 const CLI: Origin = Origin::new("cli", "temporary");
+const SDK: Origin = Origin::new("sdk", "temporary");
 const USER: Origin = Origin::new("local", "user");
 const PROJECT: Origin = Origin::new("local", "project");
 
@@ -129,6 +130,31 @@ pub(super) fn find(places: &Places<'_>) -> Resources {
 }
 
 impl Resources {
+    /// What somebody else has found.
+    pub(super) fn given(config: &PromptConfig) -> Self {
+        let templates = config.templates.iter().map(|template| {
+            let description = template.description.clone();
+            command(
+                template.name.clone(),
+                description,
+                "prompt",
+                &template.path,
+                &SDK,
+            )
+        });
+        let skills = config.skills.iter().map(|skill| {
+            let name = format!("skill:{}", skill.name);
+            let description = Some(skill.description.clone());
+            command(name, description, "skill", &skill.location, &SDK)
+        });
+        Self {
+            commands: templates.chain(skills).collect(),
+            skills: config.skills.clone(),
+            templates: config.templates.clone(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Adds the skills at a path that an extension named.
     pub(super) fn add_skills(&mut self, path: &Path, named: &DiscoveredPath) {
         self.skills_in(path, &Origin::extension(named), 0);

@@ -1,0 +1,169 @@
+// Where a session's extensions and instructions come from. The host reads the files; overrides of the caller change what was read.
+
+import type { ChildResources } from "../../../api/protocol-methods.ts";
+import { hostCallAsync } from "../../../host.ts";
+import { NotAvailableError } from "../unavailable.ts";
+
+interface Diagnostic {
+	type: string;
+	message: string;
+}
+
+type Named = Record<string, unknown>;
+
+export interface ExtensionsResult {
+	extensions: { path: string; resolvedPath?: string }[];
+	errors: { path: string; error: string }[];
+	runtime?: unknown;
+}
+
+/** What `createAgentSession` asks a loader for. Extensions may pass an object of their own. */
+export interface ResourceLoader {
+	getExtensions(): ExtensionsResult;
+	getSkills(): { skills: Named[]; diagnostics: Diagnostic[] };
+	getPrompts(): { prompts: Named[]; diagnostics: Diagnostic[] };
+	getThemes(): { themes: unknown[]; diagnostics: Diagnostic[] };
+	getAgentsFiles(): { agentsFiles: { path: string; content: string }[] };
+	getSystemPrompt(): string | undefined;
+	getAppendSystemPrompt(): string[];
+	reload(): Promise<void>;
+	[other: string]: unknown;
+}
+
+export interface DefaultResourceLoaderOptions {
+	cwd?: string;
+	agentDir?: string;
+	settingsManager?: unknown;
+	additionalExtensionPaths?: string[];
+	additionalSkillPaths?: string[];
+	additionalPromptTemplatePaths?: string[];
+	extensionFactories?: unknown[];
+	noExtensions?: boolean;
+	noSkills?: boolean;
+	noPromptTemplates?: boolean;
+	noContextFiles?: boolean;
+	systemPrompt?: string;
+	appendSystemPrompt?: string | string[];
+	skillsOverride?: (base: { skills: Named[]; diagnostics: Diagnostic[] }) => {
+		skills: Named[];
+		diagnostics: Diagnostic[];
+	};
+	promptsOverride?: (base: { prompts: Named[]; diagnostics: Diagnostic[] }) => {
+		prompts: Named[];
+		diagnostics: Diagnostic[];
+	};
+	agentsFilesOverride?: (base: { agentsFiles: { path: string; content: string }[] }) => {
+		agentsFiles: { path: string; content: string }[];
+	};
+	systemPromptOverride?: (base: string | undefined) => string | undefined;
+	appendSystemPromptOverride?: (base: string[]) => string[];
+	[other: string]: unknown;
+}
+
+/** Loads what the host would load for a session of its own, with the caller's changes. */
+export class DefaultResourceLoader implements ResourceLoader {
+	[other: string]: unknown;
+	readonly #options: DefaultResourceLoaderOptions;
+	#read: ChildResources = {
+		systemPrompt: null,
+		appendSystemPrompt: [],
+		agentsFiles: [],
+		skills: [],
+		prompts: [],
+		diagnostics: [],
+	};
+	#loaded = false;
+
+	constructor(options: DefaultResourceLoaderOptions = {}) {
+		if (options.extensionFactories !== undefined && options.extensionFactories.length > 0) {
+			throw new NotAvailableError(
+				"extensionFactories",
+				"every extension has an isolate of its own; name its file in additionalExtensionPaths, or pass customTools to createAgentSession",
+			);
+		}
+		this.#options = options;
+	}
+
+	async reload(): Promise<void> {
+		const { cwd } = this.#options;
+		this.#read = await hostCallAsync("child.resources", {
+			...(cwd === undefined ? {} : { cwd }),
+			resources: this.request(),
+		});
+		this.#loaded = true;
+	}
+
+	/** Reads once. */
+	async ready(): Promise<void> {
+		if (!this.#loaded) await this.reload();
+	}
+
+	/** @internal Where the host looks. */
+	request(): Record<string, unknown> {
+		const o = this.#options;
+		return {
+			noExtensions: o.noExtensions,
+			extensionPaths: o.additionalExtensionPaths ?? [],
+			noSkills: o.noSkills,
+			skillPaths: o.additionalSkillPaths ?? [],
+			noPromptTemplates: o.noPromptTemplates,
+			promptTemplatePaths: o.additionalPromptTemplatePaths ?? [],
+			noContextFiles: o.noContextFiles,
+			systemPrompt: o.systemPrompt,
+			appendSystemPrompt: o.appendSystemPrompt === undefined ? [] : [o.appendSystemPrompt].flat(),
+		};
+	}
+
+	/** Extensions are loaded with the session; its `extensionsResult` lists them. */
+	getExtensions(): ExtensionsResult {
+		return { extensions: [], errors: [] };
+	}
+
+	getSkills() {
+		const base = { skills: this.#read.skills, diagnostics: this.#read.diagnostics };
+		return this.#options.skillsOverride?.(base) ?? base;
+	}
+
+	getPrompts() {
+		const base = { prompts: this.#read.prompts, diagnostics: [] as Diagnostic[] };
+		return this.#options.promptsOverride?.(base) ?? base;
+	}
+
+	getThemes() {
+		return { themes: [], diagnostics: [] };
+	}
+
+	getAgentsFiles() {
+		const base = { agentsFiles: this.#read.agentsFiles };
+		return this.#options.agentsFilesOverride?.(base) ?? base;
+	}
+
+	getSystemPrompt(): string | undefined {
+		const base = this.#read.systemPrompt ?? undefined;
+		const { systemPromptOverride } = this.#options;
+		return systemPromptOverride === undefined ? base : systemPromptOverride(base);
+	}
+
+	getAppendSystemPrompt(): string[] {
+		const base = this.#read.appendSystemPrompt;
+		return this.#options.appendSystemPromptOverride?.(base) ?? base;
+	}
+}
+
+/** The part of a request that says what a loader found. */
+export async function fromLoader(loader: ResourceLoader): Promise<Record<string, unknown>> {
+	const own = loader instanceof DefaultResourceLoader;
+	if (own) await loader.ready();
+	const list = <T>(value: T[] | undefined): T[] => value ?? [];
+	const paths = list(loader.getExtensions()?.extensions).map(({ path, resolvedPath }) => resolvedPath ?? path);
+	return {
+		resources: own ? loader.request() : { noExtensions: true, extensionPaths: paths },
+		prompt: {
+			systemPrompt: loader.getSystemPrompt?.(),
+			appendSystemPrompt: list(loader.getAppendSystemPrompt?.()),
+			agentsFiles: list(loader.getAgentsFiles?.().agentsFiles),
+			skills: list(loader.getSkills?.().skills),
+			prompts: list(loader.getPrompts?.().prompts),
+		},
+	};
+}
