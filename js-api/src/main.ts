@@ -12,10 +12,18 @@ import { setHostInfo } from "./host-modules/host-info.ts";
 const runtime = currentRuntime();
 const prepare = runtime.onFirstLoad;
 
-/** A program that runs `process.argv[1]` again gets the agent, as where the agent is a script. */
+/** What the engine's Node layer believes to be its own program. */
+const NO_ENGINE_PROGRAM = "/nonexistent/javascript-engine";
+
+/**
+ * A program that runs `process.argv[1]` again gets the agent, as where the agent is a script. The Node layer takes this process's program for
+ * a JavaScript engine and would rewrite the arguments of children that run it, so it is told that there is none.
+ */
 function nameProgram(): void {
 	try {
 		process.argv[1] = process.execPath;
+		const { Deno } = globalThis as { Deno?: { execPath: () => string } };
+		if (Deno !== undefined) Deno.execPath = () => NO_ENGINE_PROGRAM;
 	} catch {
 		// A package with restricted permissions may not know where programs are, nor start one.
 	}

@@ -238,7 +238,6 @@ async fn read_shows_images_by_content() {
         ("j", b"\xff\xd8\xff\xe0rest".to_vec(), "image/jpeg"),
         ("g", b"GIF89a....".to_vec(), "image/gif"),
         ("w", b"RIFF\x10\0\0\0WEBPVP8 ".to_vec(), "image/webp"),
-        ("b", bmp, "image/bmp"),
     ] {
         lab.file(name, &bytes);
         let output = lab.run(&read(), json!({"path": name})).await.unwrap();
@@ -252,6 +251,13 @@ async fn read_shows_images_by_content() {
         );
         assert_eq!(output.details, None);
     }
+    lab.file("b", &bmp);
+    let output = lab.run(&read(), json!({"path": "b"})).await.unwrap();
+    assert_eq!(
+        output.content[0],
+        Block::text("Read image file [image/bmp]\n[Image converted from image/bmp to image/png.]")
+    );
+    assert!(matches!(&output.content[1], Block::Image(image) if image.mime_type == "image/png"));
     lab.file("not.bmp", "BM is how this text starts");
     assert_eq!(
         lab.ok(&read(), json!({"path": "not.bmp"})).await,

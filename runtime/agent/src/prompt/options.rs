@@ -226,7 +226,7 @@ mod tests {
         let before = options();
         let mut value = before.to_value();
         value["sections"] =
-            json!({"extra": "More.", "cwd": "/elsewhere", "none": "", "gone": null});
+            json!({"extra": "More.", "cwd": "/elsewhere", "empty-one": "", "gone": null});
         value["contextFiles"] = json!(null);
         let text = before.edited(&value).unwrap().text();
         assert!(text.contains("<docs>\nsee /docs\n</docs>"), "{text}");
@@ -234,7 +234,9 @@ mod tests {
             text.ends_with("<cwd>\n/elsewhere\n</cwd>\n\n<extra>\nMore.\n</extra>"),
             "{text}"
         );
-        assert!(!text.contains("Be kind.") && !text.contains("none") && !text.contains("gone"));
+        assert!(
+            !text.contains("Be kind.") && !text.contains("empty-one") && !text.contains("gone")
+        );
     }
 
     #[test]
