@@ -3,6 +3,13 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+/** What a program prints; its input is closed, because an agent reads it to the end. */
+async function output(program: string, args: string[]): Promise<string> {
+	const running = run(program, args);
+	running.child.stdin?.end();
+	return (await running).stdout;
+}
+
 const OPTIONS = ["--mode", "json", "--no-session", "-ne", "-p"];
 
 function answer(lines: string): string {
@@ -16,8 +23,8 @@ export default function (pi: any) {
 		description: "Starts the agent again",
 		handler: async () => {
 			const [, script] = process.argv;
-			console.log(`as a program: ${answer((await run(script, [...OPTIONS, "one"])).stdout)}`);
-			console.log(`as a script: ${answer((await run(process.execPath, [script, ...OPTIONS, "two"])).stdout)}`);
+			console.log(`as a program: ${answer(await output(script, [...OPTIONS, "one"]))}`);
+			console.log(`as a script: ${answer(await output(process.execPath, [script, ...OPTIONS, "two"]))}`);
 			const rpc = spawn(script, ["--mode", "rpc", "--no-session", "-ne"], { stdio: ["pipe", "pipe", "ignore"] });
 			rpc.stdin.write('{"id":"s","type":"get_state"}\n');
 			for await (const line of createInterface({ input: rpc.stdout })) {
