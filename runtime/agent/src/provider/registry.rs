@@ -79,7 +79,7 @@ impl ProviderRegistry {
     /// A registry of its own with what is effective here now, for a session beside this one: what is registered there
     /// hides it, and does not touch this registry.
     pub fn inherit(&self) -> Self {
-        let state = self.0.read();
+        let state = self.registered.read();
         let inherited = state.iter().filter_map(|(name, stack)| {
             let entry = stack.last()?.entry.clone();
             let registered = Registered {
@@ -88,7 +88,10 @@ impl ProviderRegistry {
             };
             Some((name.clone(), vec![registered]))
         });
-        Self(RwLock::new(inherited.collect()))
+        Self {
+            registered: RwLock::new(inherited.collect()),
+            trace: self.trace.clone_all(),
+        }
     }
 
     /// Removes an owner's registration of `name`.

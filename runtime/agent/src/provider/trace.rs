@@ -95,6 +95,11 @@ impl Sinks {
         self.0.write().push(sink);
     }
 
+    /// The same sinks, for the registry of a session beside this one.
+    pub(super) fn clone_all(&self) -> Self {
+        Self(RwLock::new(self.all()))
+    }
+
     fn all(&self) -> Vec<Arc<dyn TraceSink>> {
         self.0.read().clone()
     }
