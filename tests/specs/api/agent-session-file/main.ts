@@ -19,8 +19,14 @@ export default function (pi: any) {
 			const { session } = await createAgentSession({ sessionManager: SessionManager.open(file), noTools: "all" });
 			session.setSessionName("worker");
 			session.sessionManager.appendCustomEntry("note", { kept: true });
-			const running = session.prompt("two\n@delay 5");
+			const started = new Promise<void>((resolve) => {
+				session.subscribe((event: any) => event.type === "agent_start" && resolve());
+			});
+			// Ends only when it is aborted, so the other prompt finds the session busy however slow the machine is.
+			const running = session.prompt("two\n@delay 600000");
+			await started;
 			await session.prompt("three").catch((error: Error) => console.log(`busy: ${error.message}`));
+			await session.abort();
 			await running;
 			console.log(
 				`second ${roles(session.sessionManager.getEntries())} level=${session.thinkingLevel} name=${session.sessionName}`,
