@@ -115,7 +115,7 @@ fn without_open_escape(text: &str) -> &str {
     let hex = tail.strip_prefix('u');
     let is_open = tail.is_empty()
         || hex.is_some_and(|hex| hex.len() < 4 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
-    if slashes % 2 == 0 && is_open {
+    if slashes.is_multiple_of(2) && is_open {
         before
     } else {
         text

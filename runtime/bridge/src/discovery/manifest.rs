@@ -34,10 +34,7 @@ pub struct Manifest {
 /// Reads `<directory>/package.json`; `None` when it is missing or broken. For places where it only says which package a
 /// file belongs to; where extensions are looked for, `read_declaring` says what is broken.
 pub fn read_manifest(directory: &Path) -> Option<Manifest> {
-    match read(directory) {
-        Ok(manifest) => manifest,
-        Err(_) => None,
-    }
+    read(directory).unwrap_or_default()
 }
 
 /// As [`read_manifest`], for a directory that is looked at for extensions: what is wrong with the file goes to `warnings`,

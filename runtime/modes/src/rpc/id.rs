@@ -56,7 +56,11 @@ impl Id {
         let exact = serde_json::from_str::<Value>(self.text());
         exact
             .ok()
-            .filter(|value| !value.is_number() || value.to_string() == self.text())
+            .filter(|value| {
+                value
+                    .as_number()
+                    .is_none_or(|number| number.to_string() == self.text())
+            })
             .unwrap_or_else(|| Value::from(self.text()))
     }
 }
