@@ -32,6 +32,9 @@ pub(crate) enum Activity {
     Idle,
     /// A session run is active, from acceptance until just before `agent_settled`.
     Busy,
+    /// As `Busy`, but clients were told `agent_end`, and whether the run goes on is still being decided. Clients that know no
+    /// `agent_settled` take that for the end: their prompts wait for the decision.
+    Ending,
     /// `agent_settled` is being delivered; counts as idle, but new runs wait.
     Settling,
 }
@@ -185,7 +188,7 @@ impl Inner {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        *self.activity.borrow() != Activity::Busy
+        !matches!(*self.activity.borrow(), Activity::Busy | Activity::Ending)
     }
 
     /// Something that clients can see changed.
@@ -247,6 +250,18 @@ impl Inner {
         let _ = activity
             .wait_for(|activity| *activity != Activity::Settling)
             .await;
+    }
+
+    /// Waits while it is being decided whether a run goes on; false when nothing was.
+    pub(crate) async fn decided(&self) -> bool {
+        let mut activity = self.activity.subscribe();
+        if *activity.borrow() != Activity::Ending {
+            return false;
+        }
+        let _ = activity
+            .wait_for(|activity| *activity != Activity::Ending)
+            .await;
+        true
     }
 
     /// Waits until no run is active and `agent_settled` was delivered.

@@ -116,6 +116,7 @@ impl Inner {
             let lane = match request.streaming_behavior {
                 Some(StreamingBehavior::Steer) => Lane::Steering,
                 Some(StreamingBehavior::FollowUp) => Lane::FollowUp,
+                None if self.decided().await => continue,
                 None => return Err(SessionError::Busy),
             };
             self.enqueue_user(lane, text, images).await;

@@ -7,7 +7,7 @@ use pier_protocol::message::{AssistantMessage, Message, StopReason, ToolCallBloc
 
 use super::tools::Batch;
 use super::{Ended, Prompts, Run};
-use crate::agent_session::inner::Inner;
+use crate::agent_session::inner::{Activity, Inner};
 use crate::clock::now_ms;
 use crate::hooks::{HookEvent, TurnEndEvent};
 use crate::prompt::PromptState;
@@ -27,6 +27,7 @@ impl Inner {
         run: &mut Run,
         prompts: Prompts,
     ) -> Result<Ended, StorageError> {
+        self.activity.send_replace(Activity::Busy);
         self.emit(AgentEvent::AgentStart {}).await;
         let mut produced: Vec<Arc<Message>> = Vec::new();
         let ended = self.turns(run, prompts, &mut produced).await;
@@ -36,6 +37,9 @@ impl Inner {
                 .is_some_and(|answer| self.will_retry(run, answer)),
             _ => false,
         };
+        if !will_retry {
+            self.activity.send_replace(Activity::Ending);
+        }
         // Also after a storage error: clients must see the run end.
         self.emit(AgentEvent::AgentEnd {
             messages: produced,
