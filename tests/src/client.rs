@@ -1,4 +1,4 @@
-//! A client of RPC mode like the one in `js-api/src/client`: commands answered by id, dialogs answered by a function,
+//! A typed client of RPC mode: commands answered by id, dialogs answered by a function,
 //! events one by one, every wait with a bound. It speaks the union dialect.
 //!
 //! Unlike [`crate::rpc::Client`], which writes down a conversation record by record, this one keeps nothing: it can read

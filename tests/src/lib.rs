@@ -2,6 +2,7 @@
 //!
 //! * `tests/specs/<area>/<case>/` holds one behaviour a folder; [`runner`] runs it. Adding a case needs no
 //!   Rust; `tests/README.md` describes the files.
+//! * [`load`] does many things at once, through [`client`].
 //! * [`storm`] interrupts runs at random moments.
 //! * `tests/lab/transcripts/` holds recorded RPC sessions; [`transcript`] replays them.
 //! * `tests/clients/` holds scenarios for clients of other projects, which run unmodified.
@@ -13,6 +14,7 @@ pub mod case;
 pub mod client;
 pub mod compare;
 pub mod deviation;
+pub mod load;
 pub mod normal;
 pub mod pattern;
 pub mod process;

@@ -1,9 +1,9 @@
 //! `steps.jsonl`: a conversation with RPC mode, one step a line.
 //!
 //! * `{"send": RECORD}` and `{"raw": TEXT}` write to stdin; `{"close": true}` ends it; `{"signal": "TERM"}` sends a signal.
+//!   With `"as_soon_as_caught": true` the signal waits until the process no longer dies of it.
 //! * `{"expect": PATTERN}` skips records until one fits. `{"next": PATTERN}` demands that the very next one fits.
 //! * `{"all": [PATTERN, ...]}` waits until each has been met, in any order.
-//!   With `"as_soon_as_caught": true` the signal waits until the process no longer dies of it.
 //! * `{"ended": true}` waits until the process has ended by itself, with its input still open.
 //! * `{"await_file": NAME}` waits until the file is in the working directory.
 //! * `{"hold": true}` stops reading the process's output, `{"hold": false}` goes on.

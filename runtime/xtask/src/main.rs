@@ -37,6 +37,7 @@ Commands:
   fuzz TARGET       feed mutated input to the code that reads a client (record, ui-answer)
   bench startup     time from spawn to loaded extensions, beside `node -e 0`
   bench agent       turns, deltas and sessions of the agent core, beside the least that must be done
+  bench rpc         loads over RPC at full size: commands, dialogs, a slow reader, many processes (four minutes)
   dist              the optimised binary
   v8-from-source    build the V8 archive from the sources in its crate (Linux x86-64; hours)
   tool NAME         install a pinned cargo tool if it is missing (cargo-nextest, cargo-deny)

@@ -2,12 +2,15 @@
 //! judge them: limits that must hold belong into tests.
 
 mod agent;
+mod rpc;
 mod startup;
 mod stats;
 
 use crate::paths::Workspace;
+use crate::{build, ui};
 use anyhow::{Context, Result, bail};
 use lexopt::prelude::*;
+use std::fs;
 use std::path::PathBuf;
 
 /// What the command line may change.
@@ -37,11 +40,24 @@ pub(crate) fn run(workspace: &Workspace, args: &mut lexopt::Parser) -> Result<()
         bail!("--runs must be at least 1");
     }
     match name
-        .context("`cargo xtask bench` needs the name of a benchmark: startup, agent")?
+        .context("`cargo xtask bench` needs the name of a benchmark: startup, agent, rpc")?
         .as_str()
     {
         "startup" => startup::run(workspace, &options),
         "agent" => agent::run(workspace),
-        other => bail!("unknown benchmark `{other}`; known: startup, agent"),
+        "rpc" => rpc::run(workspace, &options),
+        other => bail!("unknown benchmark `{other}`; known: startup, agent, rpc"),
     }
+}
+
+fn choose_binary(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
+    if let Some(named) = &options.binary {
+        return fs::canonicalize(named).with_context(|| format!("no binary {}", named.display()));
+    }
+    let dist = workspace.pier("dist");
+    if dist.is_file() {
+        return Ok(dist);
+    }
+    ui::note("no optimised binary (`cargo xtask dist` makes one); measuring the development build");
+    build::dev(workspace)
 }

@@ -9,7 +9,7 @@
 use super::Options;
 use super::stats::median;
 use crate::paths::Workspace;
-use crate::{build, ui};
+use crate::ui;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -43,7 +43,7 @@ struct Sample {
 
 /// Runs all cases and prints the table.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let binary = choose_binary(workspace, options)?;
+    let binary = super::choose_binary(workspace, options)?;
     ui::note(&format!("binary: {}", binary.display()));
     let bench = Bench::new(binary)?;
     let mut cases: Vec<Case> = COUNTS
@@ -78,18 +78,6 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         }
     }
     print_table(&node, &cases)
-}
-
-fn choose_binary(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
-    if let Some(named) = &options.binary {
-        return fs::canonicalize(named).with_context(|| format!("no binary {}", named.display()));
-    }
-    let dist = workspace.pier("dist");
-    if dist.is_file() {
-        return Ok(dist);
-    }
-    ui::note("no optimised binary (`cargo xtask dist` makes one); measuring the development build");
-    build::dev(workspace)
 }
 
 impl Case {
