@@ -11,18 +11,8 @@ const COMPACTION_INTRODUCTION: &str =
 const BRANCH_INTRODUCTION: &str = "The user left another line of this conversation and returned here. This is what happened on it:";
 
 /// Converts the projection of a session to provider messages: roles user, assistant, toolResult and system remain.
-pub fn to_provider_messages(messages: &[Arc<Message>], block_images: bool) -> Vec<Arc<Message>> {
-    messages
-        .iter()
-        .filter_map(to_provider_message)
-        .map(|message| {
-            if block_images {
-                without_images(message)
-            } else {
-                message
-            }
-        })
-        .collect()
+pub fn to_provider_messages(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    messages.iter().filter_map(to_provider_message).collect()
 }
 
 /// One message as the model sees it; `None` when it contributes nothing.
@@ -91,18 +81,18 @@ pub fn bash_text(message: &BashExecutionMessage) -> String {
     text
 }
 
-/// Replaces every run of images by one text block.
-fn without_images(message: Arc<Message>) -> Arc<Message> {
-    let blocks = match &*message {
+/// The message with every run of images replaced by one text block (setting `images.blockImages`).
+pub fn without_images(message: &Arc<Message>) -> Arc<Message> {
+    let blocks = match &**message {
         Message::User(UserMessage {
             content: Content::Blocks(blocks),
             ..
         }) => blocks,
         Message::ToolResult(body) => &body.content,
-        _ => return message,
+        _ => return message.clone(),
     };
     if !blocks.iter().any(|block| matches!(block, Block::Image(_))) {
-        return message;
+        return message.clone();
     }
     let mut kept: Vec<Block> = Vec::with_capacity(blocks.len());
     let mut in_images = false;
@@ -115,7 +105,7 @@ fn without_images(message: Arc<Message>) -> Arc<Message> {
         }
         in_images = is_image;
     }
-    let mut changed = Message::clone(&message);
+    let mut changed = Message::clone(message);
     match &mut changed {
         Message::User(body) => body.content = Content::Blocks(kept),
         Message::ToolResult(body) => body.content = kept,
@@ -214,7 +204,7 @@ mod tests {
             }
             .into(),
         );
-        let sent = to_provider_messages(&[excluded, custom], false);
+        let sent = to_provider_messages(&[excluded, custom]);
         assert_eq!(sent.len(), 1);
         assert_eq!(
             sent[0].as_user().unwrap().content,
@@ -233,7 +223,9 @@ mod tests {
             ]),
             ..UserMessage::default()
         }));
-        let sent = to_provider_messages(&[user], true);
-        assert_eq!(sent[0].text(), format!("t\n{BLOCKED_IMAGE}\nu"));
+        assert_eq!(
+            without_images(&user).text(),
+            format!("t\n{BLOCKED_IMAGE}\nu")
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! Token counts and cost (spec/agent-loop.md §6). Pure functions.
 
-use std::sync::Arc;
-
 use pier_protocol::message::{Block, Content, Cost, Message, PerKind, Usage};
 use pier_protocol::model::Model;
 
@@ -59,25 +57,46 @@ pub fn usable_usage(message: &Message) -> Option<u64> {
     Some(context_tokens(&assistant.usage)).filter(|tokens| *tokens > 0)
 }
 
-/// Estimated context tokens: what the last response reported plus an estimate of everything after it. `stale_before` is the
-/// index up to which reported counts are no longer true, because an edit or compaction is newer.
-pub fn estimate_context(messages: &[Arc<Message>], stale_before: usize) -> u64 {
-    let reported = messages
-        .iter()
-        .enumerate()
-        .rev()
-        .take_while(|(index, _)| *index >= stale_before)
-        .find_map(|(index, message)| usable_usage(message).map(|tokens| (index, tokens)));
-    match reported {
-        Some((index, tokens)) => {
-            tokens
-                + messages
-                    .iter()
-                    .skip(index + 1)
-                    .map(|m| estimate(m))
-                    .sum::<u64>()
+/// Tokens that a list of messages takes up: what the last response reported plus an estimate of everything after it, else an
+/// estimate of all. Grows with the list, so that nothing is counted twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextGauge {
+    /// Estimate of all messages.
+    all: u64,
+    reported: Option<u64>,
+    /// Estimate of what came after the report.
+    since_report: u64,
+}
+
+impl ContextGauge {
+    /// Counts the next message.
+    pub fn add(&mut self, message: &Message) {
+        let estimated = estimate(message);
+        self.all += estimated;
+        match usable_usage(message) {
+            Some(tokens) => {
+                self.reported = Some(tokens);
+                self.since_report = 0;
+            }
+            None => self.since_report += estimated,
         }
-        None => messages.iter().map(|message| estimate(message)).sum(),
+    }
+
+    /// What responses reported so far is no longer true: the messages they saw have changed.
+    pub fn forget_reports(&mut self) {
+        self.reported = None;
+    }
+
+    /// Whether a response reported a count that holds.
+    pub fn is_reported(&self) -> bool {
+        self.reported.is_some()
+    }
+
+    pub fn tokens(&self) -> u64 {
+        match self.reported {
+            Some(tokens) => tokens.saturating_add(self.since_report),
+            None => self.all,
+        }
     }
 }
 
@@ -219,32 +238,31 @@ mod tests {
         assert!((cost(&model(), &usage).parts.cache_write - expected).abs() < 1e-12);
     }
 
-    fn assistant(total: u64, stop: StopReason) -> Arc<Message> {
-        Arc::new(Message::Assistant(AssistantMessage {
+    fn assistant(total: u64, stop: StopReason) -> Message {
+        Message::Assistant(AssistantMessage {
             usage: Usage {
                 total_tokens: total,
                 ..Usage::default()
             },
             stop_reason: stop,
             ..AssistantMessage::default()
-        }))
+        })
     }
 
     #[test]
-    fn an_estimate_starts_from_the_last_usable_report() {
-        let user = Arc::new(Message::user("12345", Vec::new(), 0));
-        let messages = [
-            user.clone(),
-            assistant(100, StopReason::Stop),
-            assistant(900, StopReason::Aborted),
-            user,
-        ];
-        assert_eq!(estimate_context(&messages, 0), 102);
-        assert_eq!(
-            estimate_context(&messages, 2),
-            4,
-            "a report before the edit does not count"
-        );
+    fn a_gauge_starts_from_the_last_usable_report() {
+        let user = Message::user("12345", Vec::new(), 0);
+        let mut gauge = ContextGauge::default();
+        gauge.add(&user);
+        assert_eq!((gauge.tokens(), gauge.is_reported()), (2, false));
+        gauge.add(&assistant(100, StopReason::Stop));
+        gauge.add(&assistant(900, StopReason::Aborted));
+        gauge.add(&user);
+        assert_eq!((gauge.tokens(), gauge.is_reported()), (102, true));
+        gauge.forget_reports();
+        assert_eq!((gauge.tokens(), gauge.is_reported()), (4, false));
+        gauge.add(&user);
+        assert_eq!(gauge.tokens(), 6);
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn compact(session: &SessionManager, first_kept: Option<&str>, with_system: bool
 #[test]
 fn an_empty_session_has_an_empty_context() {
     let session = Project::new().create();
-    let built = session.build_context();
+    let built = session.context();
     assert!(built.messages.is_empty() && built.entries.is_empty() && built.model.is_none());
     assert_eq!(built.thinking_level, "off");
     assert!(!built.has_thinking_entry);
@@ -56,7 +56,7 @@ fn a_compaction_keeps_what_it_says_and_drops_older_prompts() {
             "user:d"
         ]
     );
-    let built = session.build_context();
+    let built = session.context();
     assert_eq!(&*built.messages[0].entry_id, first);
     assert_eq!(&*built.messages[1].entry_id, first);
     // The second compaction keeps the first one's entry, which then says nothing.
@@ -122,7 +122,7 @@ fn the_last_edit_of_each_target_counts() {
         .append_context_edit_json(note.id(), &json!({"content":"noted"}))
         .unwrap();
     assert_eq!(context(&session), ["user:two", "custom:noted"]);
-    let built = session.build_context();
+    let built = session.context();
     assert!(built.messages.iter().all(|part| part.edited));
     // Whatever else the message carries stays.
     assert_eq!(built.messages[0].message.timestamp(), 1_000);
@@ -150,12 +150,12 @@ fn model_and_level_come_from_the_branch() {
     let question = session.append_message(user("q")).unwrap();
     session.append_message(assistant("a")).unwrap();
     session.append_thinking_level_change("high").unwrap();
-    let built = session.build_context();
-    assert_eq!(built.model.unwrap().provider, "p");
+    let built = session.context();
+    assert_eq!(built.model.as_ref().unwrap().provider, "p");
     assert_eq!(built.thinking_level, "high");
     session.branch(question.id()).unwrap();
-    let built = session.build_context();
-    assert_eq!(built.model.unwrap().provider, "p0");
+    let built = session.context();
+    assert_eq!(built.model.as_ref().unwrap().provider, "p0");
     assert_eq!(built.thinking_level, "low");
     assert_eq!(session.build_context_at(None).thinking_level, "off");
 }
@@ -183,7 +183,7 @@ fn summaries_and_state_project_as_the_rules_say() {
         context(&session),
         ["user:q", "branchSummary:there", "bashExecution:out"]
     );
-    let built = session.build_context();
+    let built = session.context();
     assert_eq!(
         built.messages[1].message.timestamp(),
         summary.timestamp_millis()
@@ -214,7 +214,7 @@ fn null_content_is_normalised_when_read() {
         let path = project.file("null.jsonl", file_of(&[line("a", &text)]));
         let session = project.open(&path);
         assert_eq!(context(&session), [format!("{role}:")]);
-        let message = serde_json::to_value(&session.build_context().messages[0].message).unwrap();
+        let message = serde_json::to_value(&session.context().messages[0].message).unwrap();
         let expected = if role == "system" {
             json!("")
         } else {
@@ -245,7 +245,7 @@ fn images_in_a_blob_store_are_fetched_for_the_model_only() {
             image("aGk=".to_owned()),
         ]})))
         .unwrap();
-    let built = session.build_context();
+    let built = session.context();
     let content = serde_json::to_value(&built.messages[0].message).unwrap()["content"].clone();
     assert_eq!(content[0]["text"], "see blob:sha256:x");
     assert_eq!(content[1], image("aW1hZ2UgYnl0ZXM=".to_owned()));

@@ -7,8 +7,10 @@
 mod session_support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pier_agent::session::{EntryRef, ForkPosition, SessionError, SessionManager, SessionWarning};
+use pier_protocol::message::Message;
 use proptest::prelude::*;
 use serde_json::json;
 use session_support::*;
@@ -16,7 +18,7 @@ use session_support::*;
 #[derive(Debug, Clone)]
 enum Operation {
     User(String),
-    Assistant(String),
+    Assistant(String, u64),
     Custom(u32),
     Model,
     Level,
@@ -37,7 +39,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     let at = any::<usize>();
     prop_oneof![
         6 => ".{0,40}".prop_map(Operation::User),
-        6 => ".{0,40}".prop_map(Operation::Assistant),
+        6 => (".{0,40}", 0u64..3).prop_map(|(text, tokens)| Operation::Assistant(text, tokens)),
         2 => any::<u32>().prop_map(Operation::Custom),
         1 => Just(Operation::Model),
         1 => Just(Operation::Level),
@@ -78,7 +80,13 @@ fn allowed(result: Result<EntryRef, SessionError>) {
 fn apply(project: &Project, session: SessionManager, operation: Operation) -> SessionManager {
     match operation {
         Operation::User(text) => allowed(session.append_message(user(&text))),
-        Operation::Assistant(text) => allowed(session.append_message(assistant(&text))),
+        Operation::Assistant(text, tokens) => {
+            let mut message = assistant(&text);
+            if let Message::Assistant(answer) = Arc::make_mut(&mut message) {
+                answer.usage.total_tokens = tokens;
+            }
+            allowed(session.append_message(message));
+        }
         Operation::Custom(n) => allowed(session.append_custom("x", Some(json!({"n": n})))),
         Operation::Model => allowed(session.append_model_change("p", "m")),
         Operation::Level => allowed(session.append_thinking_level_change("low")),
@@ -165,7 +173,10 @@ fn check(session: &SessionManager) {
         assert!(seen.insert(entry.id().to_owned()), "{entry:?}");
     }
     assert_eq!(session.get_tree().nodes.len(), entries.len());
-    session.build_context();
+    // The projection that grew with the branch is the one made from the whole branch.
+    let grown = session.context();
+    let built = session.build_context_at(session.leaf_id().as_deref());
+    assert_eq!(format!("{grown:?}"), format!("{built:?}"));
     if session.is_saved() {
         let written = lines(&session.session_file().unwrap());
         assert_eq!(written.len(), entries.len() + 1);
@@ -328,8 +339,8 @@ fn begin(project: &Project, start: &Start) -> SessionManager {
         .collect();
     let session = project.open(&project.file("old.jsonl", text));
     session.take_warnings();
-    let found = session.build_context();
-    let model = found.model.expect("the model of the file");
+    let found = session.context();
+    let model = found.model.clone().expect("the model of the file");
     assert_eq!((&*model.provider, &*model.model_id), ("prov", "some/model"));
     assert_eq!(context(&session).len(), 3, "{:?}", context(&session));
     if version == 3 {
@@ -402,7 +413,7 @@ proptest! {
         let path = project.file("any.jsonl", &bytes);
         match SessionManager::open(&path, &project.options) {
             Ok(session) => {
-                session.build_context();
+                session.context();
                 session.get_tree().to_json().unwrap();
                 session.stats();
                 session.append_message(user("next")).unwrap();

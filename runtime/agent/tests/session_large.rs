@@ -41,7 +41,7 @@ fn a_hundred_megabytes_open() {
     within("a hundred megabytes", || {
         let session = project.open(&path);
         assert_eq!(session.entry_count(), 10_000);
-        assert_eq!(session.build_context().messages.len(), 10_000);
+        assert_eq!(session.context().messages.len(), 10_000);
         session.append_message(user("next")).unwrap();
     });
 }
@@ -99,7 +99,7 @@ fn a_chain_of_fifty_thousand_is_walked_without_recursion() {
         drop(tree);
         let copy = session.clone_session().unwrap();
         assert_eq!(copy.entry_count(), 50_000);
-        assert_eq!(session.build_context().messages.len(), 50_000);
+        assert_eq!(session.context().messages.len(), 50_000);
     });
 }
 

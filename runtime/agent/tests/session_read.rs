@@ -10,9 +10,8 @@ use session_support::*;
 
 /// A copy of a file of `data/sessions` that may be written to.
 fn sample(project: &Project, name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/sessions")
-        .join(name);
+    let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it for tests");
+    let source = Path::new(&crate_dir).join("tests/data/sessions").join(name);
     project.file(name, std::fs::read(source).unwrap())
 }
 
@@ -32,7 +31,7 @@ fn a_pi_file_is_read_whole_and_left_alone() {
     assert_eq!(session.get_label("00000004").as_deref(), Some("start"));
     assert_eq!(session.leaf_id().as_deref(), Some("0000000d"));
     assert_eq!(session.get_branch(None).len(), 13);
-    let context = session.build_context();
+    let context = session.context();
     assert_eq!(context.thinking_level, "medium");
     let model = context.model.clone().unwrap();
     assert_eq!(
@@ -70,7 +69,7 @@ fn a_pi_file_is_read_whole_and_left_alone() {
 fn an_old_pi_file_reads_as_before() {
     let project = Project::new();
     let session = project.open(&sample(&project, "p0-v3.jsonl"));
-    let context = session.build_context();
+    let context = session.context();
     assert_eq!(
         session_support::context(&session),
         [
@@ -93,7 +92,7 @@ fn xcsh_and_oh_my_pi_files_are_read() {
     let project = Project::new();
     let session = project.open(&sample(&project, "x-v3.jsonl"));
     assert_eq!(session.session_name().as_deref(), Some("An xcsh session"));
-    let context = session.build_context();
+    let context = session.context();
     let model = context.model.clone().unwrap();
     assert_eq!(
         (model.provider.as_str(), model.model_id.as_str()),
@@ -117,7 +116,7 @@ fn xcsh_and_oh_my_pi_files_are_read() {
     assert_eq!(session.session_name().as_deref(), Some("renamed"));
 
     let session = project.open(&sample(&project, "o-v3.jsonl"));
-    let context = session.build_context();
+    let context = session.context();
     assert_eq!(context.thinking_level, "high");
     assert_eq!(context.model.clone().unwrap().model_id, "claude-x");
     assert_eq!(
@@ -213,7 +212,7 @@ fn version_1_gets_ids_and_its_compaction_keeps_the_right_part() {
             "assistant:kept answer"
         ]
     );
-    assert_eq!(session.build_context().thinking_level, "high");
+    assert_eq!(session.context().thinking_level, "high");
     assert_eq!(lines(&path)[0]["branchedFrom"], "/old/one.jsonl");
     let entries = session.get_entries();
     session.close();
@@ -547,7 +546,7 @@ fn circles_missing_parents_and_repeated_ids_never_hang() {
         "second"
     );
     assert_eq!(ids(&session.get_branch(None)), ["child", "twice"]);
-    session.build_context();
+    session.context();
     let warnings = session.warnings();
     let [SessionWarning::DuplicateIds { count, first, .. }] = &warnings[..] else {
         panic!("{warnings:?}")

@@ -197,13 +197,9 @@ async fn session(provider: Provider) -> Result<(AgentSession, tempfile::TempDir)
         SourceInfo::builtin("nothing"),
     );
     tools.register("bench", Arc::new(Nothing(spec)));
-    // Compaction would change what is measured.
-    let settings = json!({"compaction": {"enabled": false}});
     let session = AgentSession::new(AgentConfig {
         session: SessionManager::create(&options, NewSession::default())?,
-        settings: Arc::new(SettingsStore::in_memory(
-            settings.as_object().cloned().unwrap_or_default(),
-        )),
+        settings: Arc::new(SettingsStore::in_memory(serde_json::Map::new())),
         providers,
         tools,
         hooks: Arc::new(NoHooks),

@@ -86,7 +86,7 @@ fn at_size(size: usize, report: &Report) -> Result<(), Box<dyn Error>> {
     let first = median_of(|| {
         let session = SessionManager::open(&path, &options)?;
         let took = timed(|| {
-            assert_eq!(session.build_context().messages.len(), size);
+            assert_eq!(session.context().messages.len(), size);
             Ok(())
         })?;
         session.close();
@@ -94,10 +94,10 @@ fn at_size(size: usize, report: &Report) -> Result<(), Box<dyn Error>> {
     })?;
     row("context, first time", first, None);
     let session = SessionManager::open(&path, &options)?;
-    session.build_context();
+    session.context();
     let next = median_of(|| {
         timed(|| {
-            session.build_context();
+            session.context();
             Ok(())
         })
     })?;

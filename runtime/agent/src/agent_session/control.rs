@@ -74,8 +74,8 @@ impl Inner {
         if self.tools.has_allow_list() {
             return;
         }
-        let context = self.session.build_context();
-        let state = PromptState::replay(context.messages.iter().map(|part| &part.message));
+        let context = self.session.context();
+        let state = PromptState::replay(&context.system_messages);
         if state.known && !state.tools.is_empty() {
             let names: Vec<String> = state.tools.keys().cloned().collect();
             self.tools.set_active(&names);

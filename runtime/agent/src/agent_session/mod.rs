@@ -266,7 +266,7 @@ impl AgentSession {
 
     /// The compaction-aware projection of the current branch.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        self.0.session.build_context().into_messages()
+        self.0.session.context().to_messages()
     }
 
     /// Trimmed text of the last answer that ended normally or has text (spec/rpc.md §3.2).

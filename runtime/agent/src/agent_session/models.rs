@@ -14,7 +14,7 @@ use crate::session::SessionError as StorageError;
 impl Inner {
     /// Chooses model and level for the session as it is now, and records them in a session that has none yet.
     pub(crate) fn select_initial(&self, use_session: bool) {
-        let context = self.session.build_context();
+        let context = self.session.context();
         let has_messages = context
             .messages
             .iter()
@@ -277,7 +277,7 @@ impl Inner {
 
     /// Before a run: after tree navigation the branch may imply another level than the live one.
     pub(crate) fn record_selection(&self) -> Result<(), StorageError> {
-        let context = self.session.build_context();
+        let context = self.session.context();
         let level = self.thinking_level();
         if context.thinking_level != level.as_str() {
             self.session.append_thinking_level_change(level.as_str())?;

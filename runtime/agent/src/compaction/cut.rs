@@ -64,7 +64,7 @@ pub(crate) fn prepare(
         EntryBody::Compaction(body) => Some((entry.clone(), body.clone())),
         _ => None,
     });
-    let context = session.build_context();
+    let context = session.context();
     let mut messages: HashMap<Arc<str>, Arc<Message>> = HashMap::new();
     for part in &context.messages {
         messages.insert(part.entry_id.clone(), part.message.clone());

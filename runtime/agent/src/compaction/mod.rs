@@ -21,7 +21,6 @@ pub use files::FileOps;
 use crate::agent_session::ContextUsage;
 use crate::session::SessionManager;
 use crate::settings::CompactionSettings;
-use crate::usage;
 
 /// What a compaction would do, before anything is asked of a model.
 #[derive(Debug, Clone)]
@@ -76,36 +75,10 @@ pub(crate) struct Measured {
 
 /// Measures the context of the current branch.
 pub(crate) fn measure(session: &SessionManager) -> Measured {
-    let branch = session.get_branch(None);
-    // Counts that a response reported are void once a compaction or edit came after it.
-    let last_change = branch
-        .iter()
-        .rposition(|entry| matches!(entry.entry_type(), "compaction" | "context_edit"));
-    let compacted = branch
-        .iter()
-        .rposition(|entry| entry.entry_type() == "compaction");
-    let fresh: std::collections::HashSet<&str> = match last_change {
-        Some(at) => branch.iter().skip(at + 1).map(|entry| entry.id()).collect(),
-        None => branch.iter().map(|entry| entry.id()).collect(),
-    };
-    let context = session.build_context();
-    let stale_before = context
-        .messages
-        .iter()
-        .rposition(|part| !fresh.contains(&*part.entry_id))
-        .map_or(0, |last_stale| last_stale + 1);
-    let messages: Vec<Arc<Message>> = context
-        .messages
-        .into_iter()
-        .map(|part| part.message)
-        .collect();
-    let counted = messages
-        .iter()
-        .skip(stale_before)
-        .any(|message| usage::usable_usage(message).is_some());
+    let context = session.context();
     Measured {
-        tokens: usage::estimate_context(&messages, stale_before),
-        uncounted: compacted.is_some() && !counted,
+        tokens: context.gauge.tokens(),
+        uncounted: context.is_compacted() && !context.gauge.is_reported(),
     }
 }
 

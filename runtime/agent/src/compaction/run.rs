@@ -250,8 +250,8 @@ impl Inner {
 
     /// Prompt and tools in force, as one system message.
     pub(crate) fn replayed_prompt(&self) -> Option<Message> {
-        let context = self.session.build_context();
-        let state = PromptState::replay(context.messages.iter().map(|part| &part.message));
+        let context = self.session.context();
+        let state = PromptState::replay(&context.system_messages);
         state.as_message(now_ms()).map(Message::System)
     }
 

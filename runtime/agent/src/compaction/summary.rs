@@ -178,7 +178,7 @@ impl Inner {
             model: model.clone(),
             kind,
             system_prompt: SYSTEM_PROMPT.to_owned(),
-            messages: vec![Arc::new(Message::user(prompt, Vec::new(), now_ms()))],
+            messages: Arc::new(vec![Arc::new(Message::user(prompt, Vec::new(), now_ms()))]),
             tools: Vec::new(),
             thinking_level: self.thinking_level(),
             session_id: self.session.session_id(),

@@ -74,7 +74,8 @@ pub struct ModelRequest {
     pub system_prompt: String,
     /// Roles user, assistant, toolResult and system only. System messages carry prompt patches and tool changes
     /// (spec/agent-loop.md §9); a provider that uses `system_prompt` and `tools` skips them.
-    pub messages: Vec<Arc<Message>>,
+    /// Shared with the session, which goes on with the list once the request is gone.
+    pub messages: Arc<Vec<Arc<Message>>>,
     /// Tools in force at the end of `messages`.
     pub tools: Vec<ToolDeclaration>,
     pub thinking_level: ThinkingLevel,

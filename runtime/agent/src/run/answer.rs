@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use super::Run;
 use crate::agent_session::inner::Inner;
 use crate::clock::now_ms;
-use crate::convert::to_provider_messages;
+use crate::convert::{to_provider_messages, without_images};
 use crate::hooks::{ExtensionHooks, HookEvent};
 use crate::prompt::PromptState;
 use crate::provider::source::{self, Source, skeleton};
 use crate::provider::stream::{Assembler, Step};
 use crate::provider::{ModelProvider, ModelRequest, RequestKind, RequestObserver};
-use crate::session::{EntryRef, SessionError as StorageError};
+use crate::session::{EntryRef, SessionContext, SessionError as StorageError};
 
 /// Text of an answer that was aborted before its request.
 const ABORTED_TEXT: &str = "This operation was aborted";
@@ -83,33 +83,41 @@ impl Inner {
     /// Builds the request from the session as it is now.
     async fn request(&self, model: &Arc<Model>) -> ModelRequest {
         let hooks = self.hooks();
-        let mut messages = self.session.build_context().into_messages();
-        if hooks.subscribed(HookEvent::Context) {
-            messages = with_context_hook(&*hooks, messages).await;
-        }
-        if hooks.subscribed(HookEvent::ContextWithSystem)
-            && let Some(changed) = hooks.context_with_system(&messages).await
-        {
-            messages = changed;
-        }
-        let prompt = PromptState::replay(&messages);
+        let context = self.session.context();
+        let (mut messages, prompt) = match rewritten(&*hooks, &context).await {
+            Some(changed) => (
+                Arc::new(to_provider_messages(&changed)),
+                PromptState::replay(&changed),
+            ),
+            None => (
+                context.provider_messages.clone(),
+                PromptState::replay(&context.system_messages),
+            ),
+        };
         let mut system_prompt = prompt.text();
         if let Some(forced) = self.forced_prompt() {
-            messages.retain(|message| !message.is_system());
             let head = SystemMessage {
                 content: forced.clone(),
                 tools_added: Some(prompt.declarations()).filter(|tools| !tools.is_empty()),
                 timestamp: now_ms(),
                 ..SystemMessage::default()
             };
-            messages.insert(0, Arc::new(Message::System(head)));
+            let others = messages.iter().filter(|message| !message.is_system());
+            messages = Arc::new(
+                std::iter::once(Arc::new(Message::System(head)))
+                    .chain(others.cloned())
+                    .collect(),
+            );
             system_prompt = forced;
+        }
+        if self.settings().block_images {
+            messages = Arc::new(messages.iter().map(without_images).collect());
         }
         ModelRequest {
             model: model.clone(),
             kind: RequestKind::Turn,
             system_prompt,
-            messages: to_provider_messages(&messages, self.settings().block_images),
+            messages,
             tools: prompt.declarations(),
             thinking_level: self.thinking_level(),
             session_id: self.session.session_id(),
@@ -194,6 +202,27 @@ fn failure(model: &Model, stop_reason: StopReason, text: impl Into<String>) -> A
         error_message: Some(text.into()),
         ..skeleton(model)
     }
+}
+
+/// The messages after the handlers of both `context` events; `None` when nobody subscribed.
+async fn rewritten(
+    hooks: &dyn ExtensionHooks,
+    context: &SessionContext,
+) -> Option<Vec<Arc<Message>>> {
+    let mut changed = None;
+    if hooks.subscribed(HookEvent::Context) {
+        changed = Some(with_context_hook(hooks, context.to_messages()).await);
+    }
+    if hooks.subscribed(HookEvent::ContextWithSystem) {
+        let messages = changed.unwrap_or_else(|| context.to_messages());
+        changed = Some(
+            hooks
+                .context_with_system(&messages)
+                .await
+                .unwrap_or(messages),
+        );
+    }
+    changed
 }
 
 /// Hides system messages from the handlers and puts them back where they were: before the message they preceded, or the next one that is left.

@@ -127,7 +127,7 @@ impl Inner {
     fn continuation_prompts(&self) -> Prompts {
         let ends_with_answer = self
             .session
-            .build_context()
+            .context()
             .messages
             .last()
             .is_some_and(|part| part.message.as_assistant().is_some());
@@ -268,7 +268,7 @@ impl Inner {
             Some(answer) if answer.stop_reason == StopReason::Aborted => RunOutcome::Aborted,
             _ => RunOutcome::Completed,
         };
-        let context = self.session.build_context().into_messages();
+        let context = self.session.context().to_messages();
         let result = hooks
             .agent_before_settle(BeforeSettleEvent { outcome, context })
             .await;

@@ -169,8 +169,8 @@ impl Inner {
 
     /// The system message that brings the session's prompt state to what is wanted.
     fn prompt_patch(&self) -> Option<Arc<Message>> {
-        let context = self.session.build_context();
-        let current = PromptState::replay(context.messages.iter().map(|part| &part.message));
+        let context = self.session.context();
+        let current = PromptState::replay(&context.system_messages);
         let patch = current.patch_to(&self.wanted_prompt(), now_ms())?;
         Some(Arc::new(Message::System(patch)))
     }
@@ -213,7 +213,7 @@ impl Inner {
                         .iter()
                         .map(|(_, entry)| entry.id().to_owned())
                         .collect(),
-                    context: self.session.build_context().into_messages(),
+                    context: self.session.context().to_messages(),
                 })
                 .await;
             asked_on = self.commit_boundary(outcome).await?;

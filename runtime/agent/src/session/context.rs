@@ -1,5 +1,7 @@
 //! What the model gets to see of a branch (spec/sessions.md §4): a function of the path, and of the
 //! blob store for files that keep images there.
+//!
+//! Invariant: building a path at once, and building a part of it and extending that with the rest, give the same.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +14,11 @@ use pier_protocol::message::{
 
 use super::blobs::{self, BlobDirs};
 use super::stored::EntryRef;
+use crate::convert::to_provider_message;
+use crate::usage::ContextGauge;
 
 /// A branch, projected for the model.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SessionContext {
     /// In order, with the entry each came from.
     pub messages: Vec<ContextMessage>,
@@ -26,6 +30,12 @@ pub struct SessionContext {
     pub has_thinking_entry: bool,
     /// Named by the last `model_change` or assistant message on the branch.
     pub model: Option<ModelSelection>,
+    /// The system messages among `messages`.
+    pub system_messages: Vec<Arc<Message>>,
+    /// `messages` in the form that providers get, shared with requests under way.
+    pub provider_messages: Arc<Vec<Arc<Message>>>,
+    /// How much `messages` take up. Counts that a response reported before the last compaction or edit are void.
+    pub gauge: ContextGauge,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -46,50 +56,112 @@ pub struct ModelSelection {
 impl SessionContext {
     /// Projects a path from root to leaf.
     pub(super) fn build(path: &[EntryRef], blobs: &BlobDirs) -> Self {
-        let (thinking_level, has_thinking_entry) = last_level(path);
-        let entries = context_entries(path);
-        let edits = last_edits(&entries);
-        let mut messages = Vec::with_capacity(entries.len());
-        for (at, entry) in entries.iter().enumerate() {
-            let from = messages.len();
-            project(entry, at == 0, edits.get(entry.id()), &mut messages);
-            if blobs::may_refer(entry.json()) {
-                for part in messages.iter_mut().skip(from) {
-                    part.message = blobs.complete(part.message.clone());
-                }
-            }
-        }
-        SessionContext {
-            messages,
-            entries,
+        let (thinking_level, has_thinking_entry) = match last_level(path) {
+            Some(level) => (level, true),
+            None => (NO_THINKING.to_owned(), false),
+        };
+        let mut context = SessionContext {
+            messages: Vec::with_capacity(path.len()),
+            entries: Vec::new(),
             thinking_level,
             has_thinking_entry,
             model: last_model(path),
+            system_messages: Vec::new(),
+            provider_messages: Arc::new(Vec::with_capacity(path.len())),
+            gauge: ContextGauge::default(),
+        };
+        let (entries, compacted) = context_entries(path);
+        let edits = last_edits(&entries);
+        let (kept, after) = entries.split_at(compacted);
+        for (at, entry) in kept.iter().enumerate() {
+            context.add(entry, at == 0, edits.get(entry.id()), blobs);
+        }
+        context.gauge.forget_reports();
+        for entry in after {
+            if entry.entry_type() == "context_edit" {
+                context.gauge.forget_reports();
+            }
+            context.add(entry, false, edits.get(entry.id()), blobs);
+        }
+        context.entries = entries;
+        context
+    }
+
+    /// Whether appending this entry leaves what is already projected as it is.
+    pub(super) fn can_extend_by(entry: &EntryRef) -> bool {
+        !matches!(entry.entry_type(), "compaction" | "context_edit")
+    }
+
+    /// Goes on with entries that came behind the path, each of which [`SessionContext::can_extend_by`].
+    pub(super) fn extend(&mut self, entries: Vec<EntryRef>, blobs: &BlobDirs) {
+        if let Some(level) = last_level(&entries) {
+            self.thinking_level = level;
+            self.has_thinking_entry = true;
+        }
+        if let Some(model) = last_model(&entries) {
+            self.model = Some(model);
+        }
+        for entry in &entries {
+            self.add(entry, false, None, blobs);
+        }
+        self.entries.extend(entries);
+    }
+
+    fn add(
+        &mut self,
+        entry: &EntryRef,
+        is_first: bool,
+        edit: Option<&Option<&ContextReplacement>>,
+        blobs: &BlobDirs,
+    ) {
+        let from = self.messages.len();
+        project(entry, is_first, edit, &mut self.messages);
+        let refers = blobs::may_refer(entry.json());
+        // Copies the list only while a request still holds it.
+        let provider_messages = Arc::make_mut(&mut self.provider_messages);
+        for part in self.messages.iter_mut().skip(from) {
+            if refers {
+                part.message = blobs.complete(part.message.clone());
+            }
+            self.gauge.add(&part.message);
+            provider_messages.extend(to_provider_message(&part.message));
+            if part.message.is_system() {
+                self.system_messages.push(part.message.clone());
+            }
         }
     }
 
+    /// Whether the branch was compacted.
+    pub fn is_compacted(&self) -> bool {
+        self.entries
+            .first()
+            .is_some_and(|entry| entry.entry_type() == "compaction")
+    }
+
     /// The messages alone.
-    pub fn into_messages(self) -> Vec<Arc<Message>> {
-        self.messages.into_iter().map(|part| part.message).collect()
+    pub fn to_messages(&self) -> Vec<Arc<Message>> {
+        self.messages
+            .iter()
+            .map(|part| part.message.clone())
+            .collect()
     }
 }
 
-fn last_level(path: &[EntryRef]) -> (String, bool) {
+/// The level of a branch that names none.
+const NO_THINKING: &str = "off";
+
+fn last_level(path: &[EntryRef]) -> Option<String> {
     for entry in path
         .iter()
         .rev()
         .filter(|entry| entry.entry_type() == "thinking_level_change")
     {
         if let EntryBody::ThinkingLevelChange(body) = entry.body() {
-            return (
-                body.thinking_level
-                    .clone()
-                    .unwrap_or_else(|| "off".to_owned()),
-                true,
-            );
+            let level = body.thinking_level.as_deref().unwrap_or(NO_THINKING);
+            return Some(level.to_owned());
         }
     }
-    ("off".to_owned(), false)
+    None
 }
 
 fn last_model(path: &[EntryRef]) -> Option<ModelSelection> {
@@ -112,15 +184,15 @@ fn last_model(path: &[EntryRef]) -> Option<ModelSelection> {
     })
 }
 
-/// The last compaction, what it keeps, and everything after it.
-fn context_entries(path: &[EntryRef]) -> Vec<EntryRef> {
+/// The last compaction, what it keeps, and everything after it; and how many of these there were when it was made (0 without one).
+fn context_entries(path: &[EntryRef]) -> (Vec<EntryRef>, usize) {
     let last = path
         .iter()
         .enumerate()
         .rev()
         .find_map(|(at, entry)| Some((at, as_compaction(entry)?)));
     let Some((at, compaction)) = last else {
-        return path.to_vec();
+        return (path.to_vec(), 0);
     };
     let (before, after) = path.split_at(at);
     let first_kept = compaction
@@ -137,8 +209,9 @@ fn context_entries(path: &[EntryRef]) -> Vec<EntryRef> {
             .filter(|entry| !is_system(entry))
             .cloned(),
     );
+    let compacted = entries.len();
     entries.extend(after.iter().skip(1).cloned());
-    entries
+    (entries, compacted)
 }
 
 fn as_compaction(entry: &EntryRef) -> Option<&CompactionEntry> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use pier_protocol::entry::SessionHeader;
 
+use super::context_cache::ContextCache;
 use super::dirs::SessionDirs;
 use super::error::{SessionError, SessionWarning};
 use super::find;
@@ -56,6 +57,7 @@ pub(super) struct Shared {
     pub(super) state: RwLock<State>,
     pub(super) warnings: Mutex<Vec<SessionWarning>>,
     pub(super) options: SessionOptions,
+    pub(super) context: ContextCache,
 }
 
 impl std::fmt::Debug for SessionManager {
@@ -224,6 +226,7 @@ impl SessionManager {
                 state: RwLock::new(state),
                 warnings: Mutex::new(warnings),
                 options: options.clone(),
+                context: ContextCache::default(),
             }),
         }
     }

@@ -5,13 +5,14 @@
 //!
 //! Who does what: `dirs`, `find` and `list` know where files are; `read`, `scan`, `migrate` and `torn`
 //! turn a file into entries; `state` and `tree` hold them; `context` projects them for the model
-//! (`blobs` fetches images);
+//! (`context_cache` keeps the projection, `blobs` fetches images);
 //! `writer`, `lock` and `flush` put lines on disk; `fork` computes what a new file gets; `manager`, `open`,
 //! `readers`, `append` and `replace` tie these together.
 
 mod append;
 mod blobs;
 mod context;
+mod context_cache;
 mod dirs;
 mod edit;
 mod error;

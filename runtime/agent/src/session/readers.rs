@@ -119,11 +119,13 @@ impl SessionManager {
     }
 
     /// What the model sees of the current branch.
-    pub fn build_context(&self) -> SessionContext {
-        SessionContext::build(&self.get_branch(None), &self.blob_dirs())
+    pub fn context(&self) -> Arc<SessionContext> {
+        self.shared
+            .context
+            .current(&self.shared.state, || self.blob_dirs())
     }
 
-    /// As [`SessionManager::build_context`], for the branch that ends at `leaf`; `None` is the empty one.
+    /// As [`SessionManager::context`], but built anew, for the branch that ends at `leaf`; `None` is the empty one.
     pub fn build_context_at(&self, leaf: Option<&str>) -> SessionContext {
         let path = self.shared.state.read().path_to(leaf);
         SessionContext::build(&path, &self.blob_dirs())

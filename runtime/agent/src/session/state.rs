@@ -202,6 +202,24 @@ impl State {
         path
     }
 
+    /// What the leaf has behind `ancestor`, oldest first; `None` unless all of it was appended when there were `count` entries already.
+    pub(super) fn grown_behind(&self, ancestor: &str, count: usize) -> Option<Vec<EntryRef>> {
+        let mut behind = Vec::new();
+        let mut next = self.leaf.as_deref()?;
+        while next != ancestor {
+            let at = self.position(next).filter(|at| *at >= count)?;
+            let entry = self.entries.get(at)?;
+            behind.push(entry.clone());
+            // No path through what was appended is longer, unless it runs in a circle.
+            if behind.len() > self.entries.len() - count {
+                return None;
+            }
+            next = entry.parent_id()?;
+        }
+        behind.reverse();
+        Some(behind)
+    }
+
     pub(super) fn changes_since(&self, epoch: u64, version: u64) -> SessionChanges {
         let reset = epoch != self.epoch || version > self.version;
         let from = if reset {

@@ -117,7 +117,7 @@ pub fn lines(path: &Path) -> Vec<serde_json::Value> {
 
 /// Texts of the context's messages with their roles.
 pub fn context(session: &SessionManager) -> Vec<String> {
-    let context = session.build_context();
+    let context = session.context();
     context
         .messages
         .iter()

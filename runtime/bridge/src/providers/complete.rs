@@ -96,7 +96,7 @@ impl Shared {
             system_prompt: member("systemPrompt")
                 .and_then(|prompt| prompt.as_str().map(str::to_string))
                 .unwrap_or_default(),
-            messages: messages.into_iter().map(Arc::new).collect(),
+            messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools,
             thinking_level: level.unwrap_or_default(),
             session_id: completion

@@ -43,7 +43,7 @@ pub(super) fn needed_after_all(
     let pattern_is_unknown = choice.pattern.as_deref().is_some_and(|pattern| {
         super::model::find(&providers.models(), choice.provider.as_deref(), pattern).is_err()
     });
-    let stored = session.build_context().model;
+    let stored = session.context().model.clone();
     pattern_is_unknown
         || choice.provider.as_deref().is_some_and(unknown)
         || choice.pattern.is_none() && settings.default_provider.as_deref().is_some_and(unknown)

@@ -301,7 +301,7 @@ async fn built_in_providers_come_first_serve_endpoints_and_are_no_extension() {
         model: own.models[0].clone(),
         kind: pier_agent::provider::RequestKind::Turn,
         system_prompt: String::new(),
-        messages: Vec::new(),
+        messages: Arc::default(),
         tools: Vec::new(),
         thinking_level: pier_protocol::model::ThinkingLevel::Off,
         session_id: "s".into(),
