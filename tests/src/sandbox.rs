@@ -267,10 +267,11 @@ fn copy_any(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Root of the clone.
+/// Root of the clone that the tests are run in; the binary may have been built in another one that shares the target directory.
 pub fn repository() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests.parent().unwrap_or(tests).to_path_buf()
+    let tests = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    tests.parent().unwrap_or(&tests).to_path_buf()
 }
 
 /// Installed packages of js-api.

@@ -2,7 +2,7 @@
 
 use crate::proc;
 use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The places that every command needs.
@@ -14,9 +14,11 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Finds the clone this program was built from and asks cargo where its output goes.
+    /// Finds the clone this program is run in and asks cargo where its output goes.
     pub(crate) fn locate() -> Result<Self> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        // Of the run, not of the build: clones that share a target directory run each other's binaries.
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest
             .ancestors()
             .nth(2)

@@ -40,7 +40,8 @@ const MAX_KEPT_BYTES: usize = 1024;
 const MAX_NEW: usize = 100;
 
 fn folder(kind: &str, target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it for tests");
+    Path::new(&crate_dir)
         .join("../../tests/fuzz")
         .join(kind)
         .join(target)
