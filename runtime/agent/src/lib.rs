@@ -19,6 +19,7 @@ pub mod session;
 pub mod settings;
 pub mod tool;
 pub mod tools;
+mod updates;
 pub mod usage;
 
 pub use agent_session::{AgentConfig, AgentSession};

@@ -3,17 +3,18 @@
 //! Built-in tools, extension tools and tools of an RPC host all implement [`Tool`]. The interception pipeline
 //! (validation, hooks, events) lives in the loop, so a tool only runs.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use parking_lot::{Mutex, RwLock};
-use pier_protocol::message::{Block, ToolCallBlock};
+use parking_lot::RwLock;
+use pier_protocol::message::ToolCallBlock;
 pub use pier_protocol::tool::{ExecutionMode, ToolDeclaration, ToolOutput, ToolSpec};
 use serde_json::Value;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+pub use crate::updates::ToolUpdates;
 
 /// Why a call failed. The text becomes the content of the error result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -120,91 +121,6 @@ pub struct NestedOutcome {
     pub is_error: bool,
     /// Absent when the tool never ran.
     pub duration_ms: Option<u64>,
-}
-
-/// Most updates of one call that may wait for delivery; further ones replace the newest, because each update is a
-/// whole snapshot of the progress.
-const MAX_PENDING_UPDATES: usize = 1024;
-/// The same in bytes of content: a client that does not read must not cost memory without a limit.
-const MAX_PENDING_BYTES: usize = 4 * 1024 * 1024;
-
-/// Sink for `onUpdate`. Sending never waits; after [`ToolUpdates::close`] it does nothing.
-#[derive(Clone, Default)]
-pub struct ToolUpdates(Arc<UpdateQueue>);
-
-#[derive(Default)]
-struct UpdateQueue {
-    state: Mutex<UpdateState>,
-    changed: Notify,
-}
-
-#[derive(Default)]
-struct UpdateState {
-    pending: VecDeque<ToolOutput>,
-    /// Content bytes of what is pending.
-    bytes: usize,
-    closed: bool,
-}
-
-/// How much a partial result weighs: its text and images.
-fn content_bytes(partial: &ToolOutput) -> usize {
-    partial
-        .content
-        .iter()
-        .map(|block| match block {
-            Block::Text(text) => text.text.len(),
-            Block::Image(image) => image.data.len(),
-            _ => 0,
-        })
-        .sum()
-}
-
-impl ToolUpdates {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Shows a partial result.
-    pub fn send(&self, partial: ToolOutput) {
-        let mut state = self.0.state.lock();
-        if state.closed {
-            return;
-        }
-        let size = content_bytes(&partial);
-        let full =
-            state.pending.len() >= MAX_PENDING_UPDATES || state.bytes + size > MAX_PENDING_BYTES;
-        if full && let Some(replaced) = state.pending.pop_back() {
-            state.bytes -= content_bytes(&replaced);
-        }
-        state.bytes += size;
-        state.pending.push_back(partial);
-        drop(state);
-        self.0.changed.notify_one();
-    }
-
-    /// Drops everything sent from now on; what was sent before is still delivered.
-    pub fn close(&self) {
-        self.0.state.lock().closed = true;
-        self.0.changed.notify_one();
-    }
-
-    /// The next partial result, or `None` after the queue was closed and emptied. One reader at a time.
-    pub async fn next(&self) -> Option<ToolOutput> {
-        loop {
-            let changed = self.0.changed.notified();
-            {
-                let mut state = self.0.state.lock();
-                if let Some(partial) = state.pending.pop_front() {
-                    state.bytes -= content_bytes(&partial);
-                    return Some(partial);
-                }
-                if state.closed {
-                    return None;
-                }
-            }
-            changed.await;
-        }
-    }
 }
 
 /// Which tools may be offered at all (`--tools`, `--exclude-tools`, `--no-tools`).

@@ -124,7 +124,7 @@ impl Inner {
         let request = ToolCall {
             id: call.id.clone(),
             args: prepared.args.clone(),
-            cancel,
+            cancel: cancel.clone(),
             updates: updates.clone(),
             context: self.tool_context(Some(nested), parent.clone()),
         };
@@ -133,20 +133,25 @@ impl Inner {
             std::panic::AssertUnwindSafe(prepared.tool.execute(request)).catch_unwind()
         );
         let raw = Value::Object(call.arguments.clone());
+        let announce = async |partial| {
+            self.announce_update(call, &raw, partial, parent.as_deref(), listener.as_ref())
+                .await;
+            // A slow client has much of it before it; an abort must not wait for that.
+            if cancel.is_cancelled() {
+                updates.drop_overflow();
+            }
+        };
         let outcome = loop {
             tokio::select! {
                 // Updates that were sent come before the result.
                 biased;
-                Some(partial) = updates.next() => {
-                    self.announce_update(call, &raw, partial, parent.as_deref(), listener.as_ref()).await;
-                }
+                Some(partial) = updates.next() => announce(partial).await,
                 outcome = &mut work => break outcome,
             }
         };
         updates.close();
         while let Some(partial) = updates.next().await {
-            self.announce_update(call, &raw, partial, parent.as_deref(), listener.as_ref())
-                .await;
+            announce(partial).await;
         }
         let duration_ms = Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
         let outcome = outcome.unwrap_or_else(|_| {

@@ -1,15 +1,17 @@
 //! Aborts: spec/agent-loop.md §3.3.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pier_agent::agent_session::{Disposition, PromptRequest};
 use pier_agent::events::EventListener;
 use pier_agent::hooks::{BeforeAgentStartOutcome, InputSource};
+use pier_agent::tool::{ExecutionMode, ToolCall, ToolError, ToolOutput};
 use pier_protocol::event::AgentEvent;
 use serde_json::json;
 
-use crate::lab::{Lab, PATIENCE, set};
+use crate::lab::{Lab, PATIENCE, set, tool};
 
 async fn abort(lab: &Lab) {
     assert!(
@@ -221,6 +223,44 @@ async fn a_prompt_that_has_no_run_yet_is_meant_as_well() {
         !lines.iter().any(|line| line.starts_with("tool_execution")),
         "{lines:#?}"
     );
+}
+
+/// A client that is slow to take the progress of tools.
+#[derive(Default)]
+struct SlowClient(AtomicUsize);
+
+#[async_trait::async_trait]
+impl EventListener for SlowClient {
+    async fn on_event(&self, event: &Arc<AgentEvent>) {
+        if matches!(**event, AgentEvent::ToolExecutionUpdate { .. }) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// All of it would take ten seconds.
+#[tokio::test]
+async fn progress_that_waits_for_a_slow_client_does_not_hold_it_up() {
+    let lab = Lab::new().await.warmed().await;
+    let flood = |call: ToolCall| async move {
+        for _ in 0..2_000 {
+            call.updates.send(ToolOutput::text("x".repeat(100_000)));
+        }
+        call.cancel.cancelled().await;
+        Err(ToolError::Aborted)
+    };
+    lab.session.tools().register(
+        "test",
+        tool("flood", json!({}), ExecutionMode::Parallel, flood),
+    );
+    let client = Arc::new(SlowClient::default());
+    let _shown = lab.session.subscribe(client.clone());
+    lab.start("@tool flood {}").await;
+    lab.log.wait_for("tool_execution_update").await;
+    abort(&lab).await;
+    let shown = client.0.load(Ordering::SeqCst);
+    assert!((1..200).contains(&shown), "{shown} updates");
 }
 
 #[tokio::test]
