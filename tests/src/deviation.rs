@@ -16,6 +16,8 @@ pub struct Deviations {
     pub record: Vec<RecordRule>,
     /// Members that differ inside records that are otherwise the same.
     pub field: Vec<FieldRule>,
+    /// Calls that end at the same moment, in either order.
+    pub race: Vec<RaceRule>,
 }
 
 /// One record of the recording and what Pier says instead. At least one side is present.
@@ -53,6 +55,20 @@ pub struct FieldRule {
     used: Cell<bool>,
 }
 
+/// Tool calls of one batch that take equally long, so that only the machine decides whose updates and end come first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RaceRule {
+    /// Name of the transcript.
+    pub transcript: String,
+    /// Ids of the calls.
+    pub calls: Vec<String>,
+    /// Why.
+    pub reason: String,
+    #[serde(skip)]
+    used: Cell<bool>,
+}
+
 impl Deviations {
     /// Reads the file.
     ///
@@ -62,6 +78,29 @@ impl Deviations {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("in {}", path.display()))
+    }
+
+    /// Puts what calls that race did at the same moment into the order of the calls.
+    pub fn settle_races(&self, transcript: &str, records: &mut [Value]) {
+        for rule in self
+            .race
+            .iter()
+            .filter(|rule| rule.transcript == transcript)
+        {
+            let racer = |record: &Value| {
+                let running = ["tool_execution_update", "tool_execution_end"];
+                let call = record["toolCallId"].as_str()?;
+                running
+                    .contains(&record["type"].as_str()?)
+                    .then(|| rule.calls.iter().position(|id| id == call))?
+            };
+            for stretch in records.chunk_by_mut(|a, b| racer(a).is_some() == racer(b).is_some()) {
+                if stretch.first().and_then(racer).is_some() {
+                    stretch.sort_by_key(racer);
+                    rule.used.set(true);
+                }
+            }
+        }
     }
 
     /// Takes out of a normalised record what rules exempt.
@@ -111,7 +150,12 @@ impl Deviations {
             .iter()
             .filter(|rule| rule.transcript == transcript && !rule.used.get())
             .map(|rule| &rule.reason);
-        records.chain(fields).cloned().collect()
+        let races = self
+            .race
+            .iter()
+            .filter(|rule| rule.transcript == transcript && !rule.used.get())
+            .map(|rule| &rule.reason);
+        records.chain(fields).chain(races).cloned().collect()
     }
 }
 
@@ -148,6 +192,28 @@ fn remove(value: &mut Value, path: &[&str]) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn calls_that_race_are_put_in_order_and_nothing_else_moves() {
+        let rules: Deviations = toml::from_str(
+            "[[race]]\ntranscript = \"a\"\ncalls = [\"1\", \"2\"]\nreason = \"r\"\n",
+        )
+        .unwrap();
+        let event = |kind: &str, call: &str, n: u8| json!({"type": format!("tool_execution_{kind}"), "toolCallId": call, "n": n});
+        let mut records = [
+            event("start", "2", 0),
+            event("update", "2", 1),
+            event("update", "2", 2),
+            event("end", "1", 3),
+            event("end", "3", 4),
+            event("end", "2", 5),
+        ];
+        assert_eq!(rules.stale("a"), ["r"]);
+        rules.settle_races("a", &mut records);
+        let order: Vec<u64> = records.iter().filter_map(|r| r["n"].as_u64()).collect();
+        assert_eq!(order, [0, 3, 1, 2, 4, 5]);
+        assert!(rules.stale("a").is_empty());
+    }
 
     #[test]
     fn rules_apply_and_unused_ones_are_named() {

@@ -85,13 +85,14 @@ pub fn run(path: &Path, rules: &Deviations) -> Result<()> {
         (sandbox.expand("<<cwd>>"), "$ROOT"),
         (std::env::temp_dir().display().to_string(), "$TMP"),
     ];
+    rules.settle_races(&name, &mut replay.ours);
     // Before paths are replaced: one may be cut by the pieces it came in.
     let merged = normal::merge(&replay.ours);
     let ours: Vec<Value> = merged
         .iter()
         .map(|record| rename(record, &places))
         .collect();
-    let recorded: Vec<Value> = match &stopped {
+    let mut recorded: Vec<Value> = match &stopped {
         Ok(()) => lines
             .iter()
             .filter(|line| line.dir == "recv")
@@ -99,6 +100,7 @@ pub fn run(path: &Path, rules: &Deviations) -> Result<()> {
             .collect(),
         Err(_) => replay.recorded.clone(),
     };
+    rules.settle_races(&name, &mut recorded);
     let mut found = differences(&name, rules, &normal::merge(&recorded), &ours);
     if let Err(error) = stopped {
         bail!(
