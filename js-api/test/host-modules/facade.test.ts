@@ -43,9 +43,9 @@ test("every value of the specification is exported", () => {
 });
 
 test("what this host does not have fails by name, when used", async () => {
-	await assert.rejects(sdk.runSubprocess(), {
+	await assert.rejects(sdk.createAgentSessionRuntime(), {
 		name: "NotAvailableError",
-		message: /^"runSubprocess" is not available in this host: /,
+		message: /^"createAgentSessionRuntime" is not available in this host: /,
 	});
 	assert.throws(() => new sdk.InteractiveMode(), { name: "NotAvailableError", feature: "InteractiveMode" });
 });

@@ -22,6 +22,13 @@ export {
 	type DefaultResourceLoaderOptions,
 	type ResourceLoader,
 } from "./agent-session/resource-loader.ts";
+export {
+	type AgentDefinition,
+	type AgentProgress,
+	type ExecutorOptions,
+	runSubprocess,
+	type SingleResult,
+} from "./agent-session/run-subprocess.ts";
 export { CONFIG_DIR_NAME, getAgentDir, VERSION } from "../host-info.ts";
 export { StringEnum } from "../pi-ai/string-enum.ts";
 export { Markdown } from "../pi-tui/markdown.ts";

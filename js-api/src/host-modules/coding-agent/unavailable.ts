@@ -40,7 +40,6 @@ function missingAsync(feature: string, detail: string): (...args: unknown[]) => 
 export const createAgentSessionFromServices = missingAsync("createAgentSessionFromServices", SERVICES);
 export const createAgentSessionRuntime = missingAsync("createAgentSessionRuntime", SERVICES);
 export const createAgentSessionServices = missingAsync("createAgentSessionServices", SERVICES);
-export const runSubprocess = missingAsync("runSubprocess", "use createAgentSession");
 export const discoverAndLoadExtensions = missingAsync("discoverAndLoadExtensions", "extensions are loaded by the host");
 export const main = missingAsync("main", INTERNAL);
 export const runPrintMode = missingAsync("runPrintMode", INTERACTIVE);
