@@ -1,7 +1,7 @@
 // `ExtensionAPI`: the argument of an extension's factory. The union of what the products of the family offer.
 
 import type { ExtensionCommandContext, ExtensionContext } from "./context.js";
-import type { ExtensionEventMap, ExtensionEventName } from "./events.js";
+import type { ExtensionEventMap, ExtensionEventName, LlmTraceRecord } from "./events.js";
 import type { Block, CustomEntry, CustomMessage, Model, ThinkingLevel } from "./messages.js";
 import type { ToolDefinition, ToolInfo } from "./tools.js";
 import type { Component, Theme } from "./ui.js";

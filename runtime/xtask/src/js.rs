@@ -1,4 +1,4 @@
-//! The JavaScript half: packages, type check, bundle. Each part runs only when its inputs changed
+//! The JavaScript half: packages, type check, bundle, client. Each part runs only when its inputs changed
 //! since it last succeeded; the note of that is a hash in the target directory.
 
 use crate::paths::Workspace;
@@ -35,7 +35,7 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let mut roots = roots;
     roots.sort();
-    let sources = fsx::sha256_tree(&roots, &["node_modules", "dist"])?;
+    let sources = fsx::sha256_tree(&roots, &["node_modules", "dist", "esm"])?;
     let built = workspace.stamps().join("js-bundle");
     if is_current(&built, &sources) && bundle_exists(&directory) {
         ui::note("the bundle is that of the sources");
@@ -43,11 +43,11 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<()> {
     }
     ui::note("npm run check (types)");
     npm(&directory, &["run", "--silent", "check"])?;
-    ui::note("npm run build (bundle)");
+    ui::note("npm run build (bundle, client)");
     npm(&directory, &["run", "--silent", "build"])?;
     ensure!(
         bundle_exists(&directory),
-        "`npm run build` left no js-api/dist/host-modules.json"
+        "`npm run build` left no js-api/dist/host-modules.json or no js-api/esm/client/index.js"
     );
     fsx::write_text(&built, &sources)
 }
@@ -58,7 +58,9 @@ pub(crate) fn test(workspace: &Workspace) -> Result<()> {
 }
 
 fn bundle_exists(directory: &Path) -> bool {
-    directory.join("dist/host-modules.json").is_file()
+    ["dist/host-modules.json", "esm/client/index.js"]
+        .iter()
+        .all(|file| directory.join(file).is_file())
 }
 
 fn is_current(stamp: &Path, hash: &str) -> bool {
