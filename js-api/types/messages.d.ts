@@ -38,8 +38,19 @@ export interface Usage {
 	cacheRead: number;
 	cacheWrite: number;
 	totalTokens: number;
+	/** Part of `output`. */
 	reasoning?: number;
-	cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
+	/** Part of `cacheWrite`: what is kept for an hour. */
+	cacheWrite1h?: number;
+	cost: {
+		input: number;
+		output: number;
+		cacheRead: number;
+		cacheWrite: number;
+		total: number;
+		/** The total is what the provider billed, not the sum. */
+		totalFromProvider?: boolean;
+	};
 }
 
 export interface UserMessage {
@@ -62,6 +73,12 @@ export interface AssistantMessage {
 	stopReason: StopReason;
 	errorMessage?: string;
 	responseId?: string;
+	/** (pi) What the provider named as the model of the answer. */
+	responseModel?: string;
+	/** (pi) The level that was asked for, and what the provider was told in its own words. */
+	thinkingLevel?: string;
+	providerThinkingLevel?: string;
+	durationMs?: number;
 	timestamp: number;
 }
 
@@ -72,7 +89,23 @@ export interface ToolResultMessage<Details = unknown> {
 	content: Block[];
 	details?: Details;
 	isError: boolean;
+	usage?: Usage;
+	/** (pi) Calls that the tool made itself; incomplete when some were left out or still running. */
+	nestedCalls?: { calls: NestedCall[]; complete: boolean };
+	/** Absent when the tool never ran. */
+	durationMs?: number;
 	timestamp: number;
+}
+
+export interface NestedCall {
+	id: string;
+	name: string;
+	arguments?: unknown;
+	/** Their size when they were too large to keep. */
+	argumentsBytes?: number;
+	status: "ok" | "error" | "unfinished";
+	durationMs?: number;
+	error?: string;
 }
 
 /** (pi) Part of the system prompt. */
@@ -80,6 +113,9 @@ export interface SystemMessage {
 	role: "system";
 	content: string | TextContent[];
 	sections?: Record<string, string | null>;
+	/** Declarations of tools that the model has from here on, and names of those that it has not any more. */
+	toolsAdded?: { name: string; description: string; parameters: unknown }[];
+	toolsRemoved?: { name: string }[];
 	timestamp: number;
 }
 
@@ -180,9 +216,16 @@ export interface CompactionEntry<Details = unknown> extends SessionEntryBase {
 	firstKeptEntryId?: string;
 	tokensBefore: number;
 	details?: Details;
+	/** What making the summary cost. */
+	usage?: Usage;
 	/** Written by an extension: (pi) `fromHook`, (xcsh) `fromExtension`. */
 	fromHook?: boolean;
 	fromExtension?: boolean;
+	/** (pi) The system prompt that holds from here on. */
+	systemMessage?: SystemMessage;
+	/** (xcsh) */
+	shortSummary?: string;
+	preserveData?: unknown;
 }
 
 export interface BranchSummaryEntry<Details = unknown> extends SessionEntryBase {
@@ -190,6 +233,9 @@ export interface BranchSummaryEntry<Details = unknown> extends SessionEntryBase 
 	fromId: string;
 	summary: string;
 	details?: Details;
+	usage?: Usage;
+	fromHook?: boolean;
+	fromExtension?: boolean;
 }
 
 export interface LabelEntry extends SessionEntryBase {
@@ -202,8 +248,9 @@ export interface ModelChangeEntry extends SessionEntryBase {
 	type: "model_change";
 	provider?: string;
 	modelId?: string;
-	/** (xcsh) `provider/id`. */
+	/** (xcsh) `provider/id`, and what the model is used for. */
 	model?: string;
+	role?: string;
 }
 
 export interface ThinkingLevelChangeEntry extends SessionEntryBase {

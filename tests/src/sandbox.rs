@@ -111,7 +111,11 @@ impl Sandbox {
             copy_any(&source, &self.work.join(name))?;
         }
         for (name, target) in &setup.link {
-            std::os::unix::fs::symlink(self.expand(target), self.work.join(name))
+            let link = self.work.join(name);
+            if let Some(parent) = link.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            std::os::unix::fs::symlink(self.expand(target), link)
                 .with_context(|| format!("cannot link {name}"))?;
         }
         Ok(())

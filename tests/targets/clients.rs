@@ -1,4 +1,4 @@
-//! Clients of other projects, unmodified, against the binary: each scenario of `tests/clients` as a test of its own.
+//! Clients of RPC mode against the binary, those of other projects unmodified: each scenario of `tests/clients` as a test of its own.
 
 use anyhow::{Result, bail};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Name of the test, what runs the script, the script and its arguments.
-const SCENARIOS: [(&str, Language, &[&str]); 4] = [
+const SCENARIOS: [(&str, Language, &[&str]); 6] = [
     (
         "rpc-client-1.6.0",
         Language::JavaScript,
@@ -31,12 +31,16 @@ const SCENARIOS: [(&str, Language, &[&str]); 4] = [
         Language::Python,
         &["pi_agent_sdk.py"],
     ),
+    ("pier-client", Language::Own, &["pier-client.mjs"]),
+    ("pier-client-docs", Language::Own, &["pier-client-docs.mjs"]),
 ];
 
 #[derive(Clone, Copy)]
 enum Language {
     JavaScript,
     Python,
+    /// JavaScript too, with the client of this repository and nothing else.
+    Own,
 }
 
 fn main() -> ExitCode {
@@ -53,29 +57,44 @@ fn main() -> ExitCode {
 }
 
 fn run(language: Language, script: &[&str]) -> Result<()> {
-    let installed = sandbox::clients()?;
-    let setup = Setup {
-        link: BTreeMap::from([(
-            "node_modules".to_owned(),
-            installed.join("node_modules").display().to_string(),
-        )]),
-        ..Setup::default()
-    };
-    let sandbox = Sandbox::new(&sandbox::repository().join("tests/clients"), &setup, None)?;
-    let env = BTreeMap::from([
+    let repository = sandbox::repository();
+    let mut env = BTreeMap::from([
         (
             "PIER_BIN".to_owned(),
             sandbox::binary()?.display().to_string(),
         ),
         (
-            "PYTHONPATH".to_owned(),
-            installed.join("python").display().to_string(),
+            "PIER_REPOSITORY".to_owned(),
+            repository.display().to_string(),
         ),
     ]);
-    let program = match language {
-        Language::JavaScript => node(&installed),
-        Language::Python => PathBuf::from("python3"),
+    let (program, modules) = if let Language::Own = language {
+        let package = repository.join("js-api");
+        if !package.join("esm/client/index.js").is_file() {
+            bail!("js-api/esm is missing; run `npm run build` in js-api, or `cargo xtask test`");
+        }
+        (
+            PathBuf::from("node"),
+            ("node_modules/@pier/js-api", package),
+        )
+    } else {
+        let installed = sandbox::clients()?;
+        env.insert(
+            "PYTHONPATH".to_owned(),
+            installed.join("python").display().to_string(),
+        );
+        let program = match language {
+            Language::Python => PathBuf::from("python3"),
+            _ => node(&installed),
+        };
+        (program, ("node_modules", installed.join("node_modules")))
     };
+    let (name, target) = modules;
+    let setup = Setup {
+        link: BTreeMap::from([(name.to_owned(), target.display().to_string())]),
+        ..Setup::default()
+    };
+    let sandbox = Sandbox::new(&repository.join("tests/clients"), &setup, None)?;
     let args: Vec<String> = script.iter().map(|word| (*word).to_owned()).collect();
     let mut process = Process::spawn(&mut sandbox.program(&program, &args, &env)?)?;
     process.close_stdin();

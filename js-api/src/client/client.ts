@@ -87,7 +87,7 @@ export class PierClient {
 		signal?.throwIfAborted();
 		const client = new PierClient(await startProcess(options), options);
 		try {
-			await client.waitFor("ready", { timeout: startTimeout, ...(signal && { signal }) });
+			await client.waitFor("ready", { timeout: startTimeout, signal });
 			return client;
 		} catch (error) {
 			await client.close({ timeout: SIGNAL_TIMEOUT });
@@ -111,24 +111,29 @@ export class PierClient {
 		this.#over = this.#read();
 	}
 
+	/** How Pier ended; `undefined` while it runs. */
+	get closed(): PierClosedError | undefined {
+		return this.#closed;
+	}
+
 	/** Sends a command and gives the data of its response. */
 	send<Name extends CommandName>(command: Name, ...[fields, bounds]: Arguments<Name>): Promise<Data<Name>> {
 		return this.#request(command, fields ?? {}, bounds).answer;
 	}
 
 	async prompt(message: string, { timeout, signal, ...fields }: PromptOptions = {}): Promise<Disposition> {
-		const data = await this.send("prompt", { message, ...fields }, bounds(timeout, signal));
+		const data = await this.send("prompt", { message, ...fields }, { timeout, signal });
 		return data.disposition;
 	}
 
 	/** Queues a message for the next turn of the run. It starts none. */
 	async steer(message: string, { timeout, signal, ...fields }: InputOptions = {}): Promise<Disposition> {
-		return (await this.send("steer", { message, ...fields }, bounds(timeout, signal))).disposition;
+		return (await this.send("steer", { message, ...fields }, { timeout, signal })).disposition;
 	}
 
 	/** Queues a message for the end of the run. It starts none. */
 	async followUp(message: string, { timeout, signal, ...fields }: InputOptions = {}): Promise<Disposition> {
-		return (await this.send("follow_up", { message, ...fields }, bounds(timeout, signal))).disposition;
+		return (await this.send("follow_up", { message, ...fields }, { timeout, signal })).disposition;
 	}
 
 	/** Ends the run; resolves when the session is idle. */
@@ -143,7 +148,8 @@ export class PierClient {
 	 */
 	async promptAndWait(message: string, options: PromptOptions = {}): Promise<RunResult> {
 		const { timeout, signal, ...fields } = options;
-		const run = new RunWatch(this.#hub, this.#closed, bounds(timeout, signal));
+		signal?.throwIfAborted();
+		const run = new RunWatch(this.#hub, this.#closed, { timeout, signal });
 		const { answer } = this.#request("prompt", { message, ...fields }, {}, (data) => run.admitted(data.disposition));
 		answer
 			.then(async ({ disposition }) => {
@@ -167,7 +173,7 @@ export class PierClient {
 		options: { excludeFromContext?: boolean; onOutput?: (text: string) => void } & WaitOptions = {},
 	): Promise<BashOutcome> {
 		const { timeout, signal, onOutput, ...fields } = options;
-		const { id, answer } = this.#request("bash", { command, ...fields }, bounds(timeout, signal));
+		const { id, answer } = this.#request("bash", { command, ...fields }, { timeout, signal });
 		if (onOutput === undefined) return answer;
 		const stop = this.on("bash_execution_update", (event) => {
 			if (event.id === id) onOutput(event.delta);
@@ -264,11 +270,15 @@ export class PierClient {
 	): { id: string; answer: Promise<Data<Name>> } {
 		const patience = TAKE_THEIR_TIME.has(command) ? 0 : this.#timeout;
 		const dialogs = this.#desk.count;
-		const { id, wait } = this.#pending.open(command, { timeout: patience, ...options }, (data) => {
-			this.#dialogsAfter(command, data, dialogs);
-			// What Pier answers to this command (docs/rpc.md).
-			onSuccess(data as Data<Name>);
-		});
+		const { id, wait } = this.#pending.open(
+			command,
+			{ signal: options.signal, timeout: options.timeout ?? patience },
+			(data) => {
+				this.#dialogsAfter(command, data, dialogs);
+				// What Pier answers to this command (docs/rpc.md).
+				onSuccess(data as Data<Name>);
+			},
+		);
 		const answer = wait.promise as Promise<Data<Name>>;
 		if (wait.over) return { id, answer };
 		if (this.#closed !== undefined || this.#closing !== undefined) {
@@ -405,8 +415,4 @@ export class PierClient {
 			return end;
 		});
 	}
-}
-
-function bounds(timeout: number | undefined, signal: AbortSignal | undefined): WaitOptions {
-	return { ...(timeout !== undefined && { timeout }), ...(signal !== undefined && { signal }) };
 }

@@ -5,9 +5,9 @@ import { PierTimeoutError } from "./errors.js";
 /** Bounds of one wait. */
 export interface WaitOptions {
 	/** Milliseconds; 0 means none. */
-	timeout?: number;
+	timeout?: number | undefined;
 	/** Ends the wait with the signal's reason. */
-	signal?: AbortSignal;
+	signal?: AbortSignal | undefined;
 }
 
 /** Longest time that Node's timers can hold, about 24 days. */

@@ -94,4 +94,9 @@ test("a time limit and a signal abort the run", async () => {
 	const end = assert.rejects(stopped, /the user left/);
 	await pier.answer("abort");
 	await end;
+	// What was given up before it began is not sent.
+	await assert.rejects(pier.client.promptAndWait("go", { signal: controller.signal }), /the user left/);
+	const next = pier.client.send("abort_retry", {}, { timeout: undefined });
+	await pier.answer("abort_retry");
+	await next;
 });
