@@ -54,6 +54,15 @@ await step("a prompt with a tool call", async () => {
 	assert.equal(seen.at(-1).type, "agent_settled");
 });
 
+await step("a tool that runs another, and an answer that is tried again", async () => {
+	const [, nested] = await during(() => client.promptAndWait("@tool nest {}"));
+	assert.ok(nested.some((event) => event.type === "tool_execution_end" && event.parentToolCallId !== undefined));
+	const [run, retried] = await during(() => client.promptAndWait("@failTimes 1 overloaded\n@text at last"));
+	assert.equal(run.text, "at last");
+	const types = retried.map((event) => event.type);
+	assert.ok(types.includes("auto_retry_start") && types.includes("auto_retry_end"), `${types}`);
+});
+
 await step("dialogs of all four kinds", async () => {
 	const [, seen] = await during(() => client.promptAndWait(ASK_ALL));
 	assert.deepEqual(texts(seen), ['confirm gave true', 'editor gave "edited"', 'input gave "Ada"', 'select gave "right"']);

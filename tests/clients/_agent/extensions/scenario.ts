@@ -12,6 +12,16 @@ export default function (pi: any) {
 			return { content: [{ type: "text", text: `${kind} gave ${JSON.stringify(answer ?? null)}` }], details: { kind } };
 		},
 	});
+	pi.registerTool({
+		name: "nest",
+		label: "Nest",
+		description: "Has another tool do the work",
+		parameters: Type.Object({}),
+		async execute(_id: string, _args: object, _signal: AbortSignal, _update: unknown, ctx: any) {
+			const { result } = await ctx.executeTool("bash", { command: "printf nested" });
+			return { content: result.content, details: {} };
+		},
+	});
 	pi.registerCommand("greet", {
 		description: "Says hello to the client",
 		handler: async (args: string, ctx: any) => ctx.ui.notify(`hello ${args}`, "info"),
@@ -27,6 +37,7 @@ export default function (pi: any) {
 		description: "Uses every part of the screen",
 		handler: async (_args: string, ctx: any) => {
 			const shown = (text: string) => () => ({ render: () => [text], invalidate() {} });
+			pi.appendEntry("scenario", { dressed: true });
 			ctx.ui.setStatus("scenario", "dressed");
 			ctx.ui.setWidget("scenario", ["a widget"], { placement: "belowEditor" });
 			ctx.ui.setTitle("a title");
