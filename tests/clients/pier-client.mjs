@@ -205,6 +205,8 @@ await step("components and the rest of the screen", async () => {
 		...ui,
 		async custom(component) {
 			for await (const { lines } of component) {
+				// A component may be drawn again as it was.
+				if (lines[0] === pictures.at(-1)?.[0]) continue;
 				pictures.push(lines);
 				component.input(lines[1].startsWith(">") ? "\r" : "\u001b[B");
 			}
