@@ -46,6 +46,10 @@ fn json_of(value: &impl serde::Serialize) -> Value {
 
 #[async_trait]
 impl SessionPort for AgentPort {
+    fn session_id(&self) -> String {
+        self.session.session().session_id()
+    }
+
     fn state(&self) -> Map<String, Value> {
         let session = &self.session;
         let mut state = Map::new();

@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     Event { in_run: bool },
     /// A tool execution.
     Tool {
+        /// Id of the model's call.
+        tool_call_id: String,
         updates: ToolUpdates,
         nested: Option<Arc<dyn NestedTools>>,
     },

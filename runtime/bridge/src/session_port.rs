@@ -32,6 +32,8 @@ pub trait SessionPort: Send + Sync + 'static {
     fn state_version(&self) -> u64;
     /// JSON text of `session.sync`.
     fn changes_since(&self, epoch: u64, version: u64) -> Result<String, String>;
+    /// Id of the session.
+    fn session_id(&self) -> String;
     /// Working directory.
     fn cwd(&self) -> PathBuf;
     /// Merged settings.

@@ -185,7 +185,7 @@ impl Inner {
             options: serde_json::Map::new(),
             observer: RequestObserver::new(self.hooks()),
         };
-        let trace = self.providers.trace(&request, Some(self.hooks()));
+        let trace = self.providers.trace(&request, self.hooks());
         Source::open(entry.provider, request, cancel, self.idle_limit(), trace)
             .collect(model, |_| std::future::ready(()))
             .await

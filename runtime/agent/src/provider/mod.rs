@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use registry::{ProviderEntry, ProviderRegistry};
-pub use trace::{Outcome, RequestRole, RequestTrace, TraceRecord, TraceSink};
+pub use trace::{Outcome, RequestRole, RequestTrace, SubAgent, TraceRecord, TraceSink};
 
 use crate::hooks::{ExtensionHooks, HookEvent, Notification};
 
@@ -62,6 +62,8 @@ pub enum RequestKind {
     Extension {
         /// Its path, as reported.
         path: String,
+        /// Session that it belongs to, once there is one.
+        session_id: Option<String>,
     },
 }
 

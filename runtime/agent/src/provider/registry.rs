@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use parking_lot::RwLock;
 use pier_protocol::model::Model;
 
-use super::trace::Sinks;
-use super::{ModelProvider, ModelRequest, RequestTrace, TraceSink};
+use super::trace::Tracing;
+use super::{ModelProvider, ModelRequest, RequestTrace, SubAgent, TraceSink};
 use crate::hooks::ExtensionHooks;
 
 /// One registration of a provider.
@@ -29,7 +29,7 @@ struct Registered {
 pub struct ProviderRegistry {
     /// By name; the last one of a name is in force.
     registered: RwLock<IndexMap<String, Vec<Registered>>>,
-    trace: Sinks,
+    trace: Tracing,
 }
 
 impl ProviderRegistry {
@@ -46,7 +46,7 @@ impl ProviderRegistry {
     pub fn trace(
         &self,
         request: &ModelRequest,
-        hooks: Option<Arc<dyn ExtensionHooks>>,
+        hooks: Arc<dyn ExtensionHooks>,
     ) -> Option<RequestTrace> {
         RequestTrace::begin(&self.trace, hooks, request)
     }
@@ -76,9 +76,9 @@ impl ProviderRegistry {
         });
     }
 
-    /// A registry of its own with what is effective here now, for a session beside this one: what is registered there
-    /// hides it, and does not touch this registry.
-    pub fn inherit(&self) -> Self {
+    /// A registry of its own with what is effective here now, for a sub-agent of the session that has these `hooks`: what is
+    /// registered there hides it, and does not touch this registry. Who traces this session traces that one, too.
+    pub fn inherit(&self, agent: SubAgent, hooks: Arc<dyn ExtensionHooks>) -> Self {
         let state = self.registered.read();
         let inherited = state.iter().filter_map(|(name, stack)| {
             let entry = stack.last()?.entry.clone();
@@ -90,7 +90,7 @@ impl ProviderRegistry {
         });
         Self {
             registered: RwLock::new(inherited.collect()),
-            trace: self.trace.clone_all(),
+            trace: self.trace.for_agent(agent, hooks),
         }
     }
 

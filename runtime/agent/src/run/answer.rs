@@ -134,7 +134,7 @@ impl Inner {
         cancel: CancellationToken,
     ) -> (AssistantMessage, bool) {
         let mut assembler = Assembler::new(skeleton(&request.model));
-        let trace = self.providers.trace(&request, Some(self.hooks()));
+        let trace = self.providers.trace(&request, self.hooks());
         let mut source = Source::open(provider, request, &cancel, self.idle_limit(), trace);
         let message = self.read(&mut source, &mut assembler).await;
         source.traced(&message).await;

@@ -129,6 +129,7 @@ impl Tool for CustomTool {
 
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let purpose = Purpose::Tool {
+            tool_call_id: call.id.clone(),
             updates: call.updates.clone(),
             nested: call.context.nested.clone(),
         };

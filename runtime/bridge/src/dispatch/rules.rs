@@ -129,6 +129,7 @@ const OTHERS: &[&str] = &[
     "extension_error",
     "goal_updated",
     "initialize",
+    "llm_trace",
     "mcp_notification",
     "mcp_servers_change",
     "message_start",
@@ -234,6 +235,9 @@ mod tests {
     fn an_unknown_event_is_named_with_its_nearest_neighbour() {
         assert_eq!(unknown_event("tool_call"), None);
         assert_eq!(unknown_event("turn_start"), None);
+        for event in pier_agent::hooks::HookEvent::ALL {
+            assert_eq!(unknown_event(event.as_str()), None);
+        }
         let said = |name| unknown_event(name).unwrap_or_default();
         assert!(said("sessionStart").contains("Did you mean \"session_start\"?"));
         assert!(said("tool_calls").contains("Did you mean \"tool_call\"?"));

@@ -6,11 +6,13 @@ use pier_agent::agent_session::{
     BashRequest, Disposition, NavigateOptions, PromptRequest, ScopedModel, SessionError,
 };
 use pier_agent::hooks::{InputSource, SessionStartReason, StreamingBehavior};
+use pier_agent::provider::SubAgent;
 use pier_agent::tool::Tool;
 use pier_protocol::message::{Block, ImageBlock};
 use serde_json::{Value, json};
 
 use super::{Answer, Args, Caller, messages, state};
+use crate::calls::Purpose;
 use crate::children::events::Pump;
 use crate::children::tool::CustomTool;
 use crate::children::{Child, ChildRequest, ChildResources, Inherited, next_id};
@@ -58,8 +60,17 @@ pub(super) async fn create(caller: Caller, mut args: Args<'static>) -> Answer {
     let cwd = shared.cwd();
     let same_project = request.cwd.as_ref().is_none_or(|wanted| *wanted == cwd);
     let reports = Arc::downgrade(shared);
+    let agent = SubAgent {
+        extension: caller.path(ext),
+        depth,
+        parent_session_id: shared.session().map(|session| session.session_id()),
+        parent_tool_call_id: call.as_ref().and_then(|call| match &call.purpose {
+            Purpose::Tool { tool_call_id, .. } => Some(tool_call_id.clone()),
+            _ => None,
+        }),
+    };
     let inherited = Inherited {
-        providers: Arc::new(shared.options.providers.inherit()),
+        providers: Arc::new(shared.options.providers.inherit(agent, shared.hooks())),
         custom_tools,
         flags: shared.flag_values.read().clone(),
         // Another project's files were never decided about.

@@ -48,7 +48,7 @@ impl Shared {
         let model = request.model.clone();
         let settings = self.settings();
         let limit = idle_limit(settings.as_object().unwrap_or(&Map::new()));
-        let trace = providers.trace(&request, Some(self.hooks()));
+        let trace = providers.trace(&request, self.hooks());
         let mut source = Source::open(entry.provider, request, &cancel, limit, trace);
         let message = source
             .collect(&model, |events| {
@@ -92,6 +92,7 @@ impl Shared {
             model,
             kind: RequestKind::Extension {
                 path: completion.asked_by,
+                session_id: self.session().map(|session| session.session_id()),
             },
             system_prompt: member("systemPrompt")
                 .and_then(|prompt| prompt.as_str().map(str::to_string))

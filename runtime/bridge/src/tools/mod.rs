@@ -58,6 +58,7 @@ impl Tool for ExtensionTool {
     async fn execute(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
         let shared = self.host()?;
         let purpose = Purpose::Tool {
+            tool_call_id: call.id.clone(),
             updates: call.updates.clone(),
             nested: call.context.nested.clone(),
         };
