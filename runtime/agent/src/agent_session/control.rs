@@ -60,7 +60,7 @@ impl Inner {
         let host = self.host.clone();
         let read = tokio::task::spawn_blocking(move || host.read_prompt(&found)).await;
         if let Ok(Some(config)) = read {
-            *self.prompt.write() = config;
+            self.prompt.write().renew(config);
             self.touch_prompt();
         }
     }

@@ -29,6 +29,16 @@ pub struct PromptConfig {
     pub guidelines: Vec<String>,
     /// Further sections by extension, in order: name and text.
     pub extra_sections: Vec<(String, String)>,
+    /// BCP 47 tag of the language that the user reads; the client chose it, so it stays when files are read anew.
+    pub locale: Option<String>,
+}
+
+impl PromptConfig {
+    /// Takes over what was read anew; what the client chose stays.
+    pub fn renew(&mut self, read: PromptConfig) {
+        let locale = self.locale.take();
+        *self = PromptConfig { locale, ..read };
+    }
 }
 
 /// A file with instructions for a project.

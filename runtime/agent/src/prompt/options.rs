@@ -92,6 +92,13 @@ impl PromptOptions {
             docs: config.docs.clone(),
             ..PromptOptions::default()
         };
+        if let Some(locale) = &config.locale {
+            let rule = format!(
+                "The user's locale is {locale}. Write to the user in its language, also when the request is in another one; code, names and \
+                 quoted text stay as they are."
+            );
+            options.sections.insert("language".into(), rule);
+        }
         options.select(tools);
         options
     }
@@ -255,6 +262,21 @@ mod tests {
                 .unwrap_err()
                 .starts_with("systemPromptOptions: ")
         );
+    }
+
+    #[test]
+    fn a_locale_is_a_section_beside_any_prompt() {
+        let config = PromptConfig {
+            custom: Some("Own.".into()),
+            locale: Some("pt-BR".into()),
+            ..PromptConfig::default()
+        };
+        let text = PromptOptions::new(&config, &[], Path::new("/p")).text();
+        assert!(
+            text.contains("<language>\nThe user's locale is pt-BR."),
+            "{text}"
+        );
+        assert!(!options().text().contains("<language>"));
     }
 
     #[test]

@@ -48,7 +48,6 @@ pub(crate) struct Server {
 #[derive(Debug, Default)]
 pub(crate) struct ClientState {
     pub(crate) todo_phases: Vec<Value>,
-    pub(crate) locale: Option<String>,
 }
 
 /// What a handler answers.

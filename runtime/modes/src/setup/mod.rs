@@ -318,7 +318,7 @@ impl Loading {
         files.set_trusted(trusted);
         let reading = files.read(&DiscoveredResources::default());
         warn_all(&reading.warnings);
-        session.update_prompt(|prompt| *prompt = reading.prompt);
+        session.update_prompt(|prompt| prompt.renew(reading.prompt));
         session.choose_models(choice.model, choice.thinking_level, choice.scoped);
 
         let reporter = Arc::clone(&surroundings.host);

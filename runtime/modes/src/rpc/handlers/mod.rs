@@ -66,7 +66,7 @@ impl Server {
             Command::GetEntries { since } => self.entries(since.as_deref()),
             Command::GetTree => self.tree(),
             Command::SetSessionName { name } => self.set_session_name(&name).await,
-            Command::SetLocale { locale } => self.set_locale(locale),
+            Command::SetLocale { locale } => self.set_locale(&locale),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetHostTools { tools } => self.set_host_tools(&tools),
             Command::GetIntegrations => self.integrations().await,

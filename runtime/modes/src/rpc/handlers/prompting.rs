@@ -25,7 +25,7 @@ impl Server {
         locale: Option<String>,
     ) -> Outcome {
         if let Some(locale) = locale {
-            self.client.lock().locale = Some(locale);
+            self.apply_locale("prompt", &locale)?;
         }
         if self.rules.early_prompt_ack {
             self.write(response::success::<Value>(
