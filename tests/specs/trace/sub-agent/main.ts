@@ -11,7 +11,9 @@ import { Type } from "typebox";
 export default function (pi: ExtensionAPI) {
 	let toolCall = "";
 	let child = "";
+	const asked = Promise.withResolvers<void>();
 	(pi as any).onLlmTrace(({ sessionId, requestRole: role }: any) => {
+		if (role.helper === "extension") asked.resolve();
 		const known = sessionId === child && role.agentId === child;
 		const by = role.extension && basename(role.extension);
 		const place = role.parentToolCallId === undefined ? "" : ` in ${role.parentToolCallId === toolCall ? "delegate" : "?"}`;
@@ -35,6 +37,8 @@ export default function (pi: ExtensionAPI) {
 			child = session.sessionId;
 			await session.prompt("hello");
 			await session.prompt("/ask");
+			// The answer is there before its record.
+			await asked.promise;
 			await session.prompt("more words, so that there is something to keep and something to drop");
 			await session.compact().catch((error: Error) => console.log(error.message));
 			session.dispose();
