@@ -57,9 +57,9 @@ export class ModelRegistry {
 		return this.getModelsOfType(type).find((model) => model.provider === provider && model.id === id);
 	}
 
-	/** Problem with the model configuration, if any; the host reports those itself. */
+	/** What is wrong with `models.json`; the host says it as well. */
 	getError(): string | undefined {
-		return undefined;
+		return hostCall("modelsProblem") ?? undefined;
 	}
 
 	#provider(name: string): ProviderInfo | undefined {

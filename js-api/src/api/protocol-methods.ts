@@ -32,6 +32,7 @@ export interface SyncMethods {
 	allTools: Method<None, ToolInfo[]>;
 	commands: Method<None, Record<string, unknown>[]>;
 	models: Method<{ available?: boolean } | undefined, ModelInfo[]>;
+	modelsProblem: Method<None, string | undefined>;
 	providers: Method<None, ProviderInfo[]>;
 	systemPromptOptions: Method<None, Record<string, unknown>>;
 	settings: Method<None, Record<string, unknown>>;

@@ -165,6 +165,7 @@ export interface ProviderRegistration {
 	config: JsonObject;
 	hasStreamSimple: boolean;
 	hasOAuth: boolean;
+	hasModifyModels: boolean;
 	hasRefreshModels: boolean;
 }
 

@@ -113,6 +113,7 @@ export function describeProvider(name: string, provider: ProviderConfig): Provid
 		config,
 		hasStreamSimple: typeof provider.streamSimple === "function",
 		hasOAuth: provider.oauth !== undefined && provider.oauth !== null,
+		hasModifyModels: typeof provider.oauth?.modifyModels === "function",
 		hasRefreshModels: typeof provider.refreshModels === "function",
 	};
 }

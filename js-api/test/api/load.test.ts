@@ -97,6 +97,7 @@ test("registrations arrive in one piece, with their JSON side", async () => {
 			name: "acme",
 			config: { baseUrl: "https://x", models: [{ id: "m" }], oauth: { name: "Acme" } },
 			hasStreamSimple: true,
+			hasModifyModels: false,
 			hasOAuth: true,
 			hasRefreshModels: false,
 		},

@@ -185,6 +185,8 @@ pub struct ProviderRegistration {
     pub has_stream_simple: bool,
     #[serde(rename = "hasOAuth")]
     pub has_oauth: bool,
+    /// `oauth.modifyModels`.
+    pub has_modify_models: bool,
     pub has_refresh_models: bool,
 }
 

@@ -180,7 +180,8 @@ impl Inner {
     }
 
     pub(crate) fn model(&self) -> Option<Arc<Model>> {
-        self.state.lock().model.clone()
+        let model = self.state.lock().model.clone()?;
+        Some(self.providers.current(&model))
     }
 
     pub(crate) fn thinking_level(&self) -> ThinkingLevel {

@@ -104,7 +104,7 @@ impl Inner {
         });
         saved
             .or_else(|| scoped.first())
-            .map(|scoped| scoped.model.clone())
+            .map(|scoped| self.providers.current(&scoped.model))
     }
 
     fn default_model(&self) -> Option<Arc<Model>> {
@@ -192,7 +192,7 @@ impl Inner {
             .scoped_models
             .read()
             .iter()
-            .map(|scoped| scoped.model.clone())
+            .map(|scoped| self.providers.current(&scoped.model))
             .filter(|model| self.providers.has_credentials(model))
             .collect();
         let is_scoped = !scoped.is_empty();

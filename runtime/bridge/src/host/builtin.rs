@@ -29,7 +29,7 @@ impl ExtensionHost {
 }
 
 impl Shared {
-    async fn load_builtin(self: &Arc<Self>) -> LoadOutcome {
+    pub(crate) async fn load_builtin(self: &Arc<Self>) -> LoadOutcome {
         let _one = self.builtin_lock.lock().await;
         if self.builtin_info().is_some() {
             return LoadOutcome::default();
@@ -65,6 +65,7 @@ impl Shared {
                 }
             }
         }
+        self.follow_logins().await;
         outcome
     }
 

@@ -148,6 +148,7 @@ impl Shared {
             }
         }
         self.apply(loaded, &mut outcome);
+        self.follow_logins().await;
         outcome.warnings.append(&mut self.notes.lock());
         self.drop_empty_isolates().await;
         if self.bound.load(Ordering::Acquire) {

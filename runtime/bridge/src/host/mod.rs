@@ -106,7 +106,10 @@ pub(crate) struct Shared {
     pub(crate) flag_values: RwLock<Map<String, Value>>,
     /// What `models.json` says.
     pub(crate) models_file: RwLock<Arc<crate::providers::models_file::ModelsFile>>,
+    /// What was wrong with it when it was read last.
+    pub(crate) models_problem: RwLock<Option<String>>,
     pub(crate) auth_cache: crate::providers::credentials::AuthCache,
+    pub(crate) login_models: crate::providers::login_models::LoginModels,
     /// Keys given for this process only (`--api-key`), by provider.
     pub(crate) runtime_keys: RwLock<HashMap<String, String>>,
     pub(crate) isolates: Mutex<Vec<Arc<IsolateSlot>>>,
@@ -152,7 +155,9 @@ impl ExtensionHost {
             children: crate::children::Children::default(),
             flag_values: RwLock::new(Map::new()),
             models_file: RwLock::default(),
+            models_problem: RwLock::default(),
             auth_cache: crate::providers::credentials::AuthCache::default(),
+            login_models: crate::providers::login_models::LoginModels::default(),
             runtime_keys: RwLock::default(),
             isolates: Mutex::default(),
             early: Mutex::default(),
@@ -199,6 +204,7 @@ impl ExtensionHost {
             .write()
             .insert(provider.to_string(), key);
         self.shared.touch();
+        self.shared.follow_login_soon(provider);
     }
 
     /// What `ctx.isProjectTrusted()` answers.

@@ -64,14 +64,20 @@ impl ExtensionHost {
         for slot in slots {
             shared.retire(&slot);
         }
+        let said = match everything {
+            true => shared.read_models_file_again().await,
+            false => Vec::new(),
+        };
         let plan = shared.plan.read().clone();
-        match plan.filter(|_| everything) {
+        let mut outcome = match plan.filter(|_| everything) {
             Some(plan) => {
                 let discovery = plan().await;
                 self.load(&discovery, |_| true).await
             }
             None => shared.load(again).await,
-        }
+        };
+        outcome.warnings.extend(said);
+        outcome
     }
 }
 

@@ -80,6 +80,7 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("executeTool.cancel", tools::cancel_nested),
     ("runBuiltinTool.cancel", tools::cancel_builtin),
     ("complete.cancel", models::cancel_completion),
+    ("modelsProblem", models::problem),
     ("child.state", children::state),
     ("child.get", children::get),
     ("child.act", children::act),

@@ -21,6 +21,12 @@ pub(super) async fn get_api_key(caller: Caller, args: Args<'static>) -> Answer {
     Ok(Some(json!(key)))
 }
 
+/// What is wrong with `models.json`.
+pub(super) fn problem(caller: &Caller, _: Args<'_>) -> Answer {
+    let problem = caller.shared.models_problem.read().clone();
+    Ok(problem.map(Value::String))
+}
+
 pub(super) async fn refresh_models(caller: Caller, _: Args<'static>) -> Answer {
     caller.shared.refresh_models().await;
     Ok(None)

@@ -34,11 +34,19 @@ pub(super) fn register(caller: &Caller, mut args: Args<'_>) -> Answer {
             shared.reports.text(&info.path, &handler.event, complaint);
         }
     }
+    let providers: Vec<String> = change
+        .providers
+        .iter()
+        .map(|provider| provider.name.clone())
+        .collect();
     let tools = change.tools.clone();
     let flags = !change.flags.is_empty();
     let _ = shared
         .registry
         .change(ext, |registered| merge(registered, change));
+    for provider in &providers {
+        shared.follow_login_soon(provider);
+    }
     for tool in &tools {
         shared.register_tool(&info, tool);
     }

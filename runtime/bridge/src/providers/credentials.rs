@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::auth_file::{self, AuthLock};
 use crate::calls::Purpose;
 use crate::host::Shared;
+use crate::isolate::CallError;
+use crate::registry::ExtensionInfo;
 
 /// How long before its end an access token is renewed, in milliseconds.
 const RENEW_BEFORE_MS: i64 = 60_000;
@@ -80,6 +82,17 @@ impl Shared {
             .map(str::to_string)
     }
 
+    /// The stored login of a provider, when requests use it.
+    pub(super) fn login_of(&self, provider: &str) -> Option<Value> {
+        if self.runtime_keys.read().contains_key(provider) {
+            return None;
+        }
+        let stored = self.auth_cache.read(&self.auth_file()).ok()?;
+        let credential = stored.get(provider)?;
+        let is_login = credential.get("type").and_then(Value::as_str) == Some("oauth");
+        is_login.then(|| credential.clone())
+    }
+
     /// The key given for this process, else the stored one; an OAuth credential is renewed and turned into a key by the extension that defines the provider.
     pub(crate) async fn stored_key(
         self: &Arc<Self>,
@@ -89,7 +102,9 @@ impl Shared {
             return Ok(Some(key.clone()));
         }
         let file = self.auth_file();
-        let Some(credential) = self.auth_cache.read(&file)?.get(provider).cloned() else {
+        let stored = self.auth_cache.read(&file)?.get(provider).cloned();
+        let Some(credential) = stored else {
+            self.follow_login(provider, false).await;
             return Ok(None);
         };
         if credential.get("type").and_then(Value::as_str) != Some("oauth") {
@@ -111,6 +126,8 @@ impl Shared {
         } else {
             credential
         };
+        // It may be another one than at the start, also because another process has logged in.
+        self.follow_login(provider, false).await;
         let key = self
             .oauth(provider, "getApiKey", json!({"credentials": credential}))
             .await?;
@@ -160,7 +177,9 @@ impl Shared {
         };
         let lock = AuthLock::acquire(&self.auth_file()).await?;
         lock.store(provider, credential)?;
+        drop(lock);
         self.touch();
+        self.follow_login(provider, true).await;
         Ok(())
     }
 
@@ -175,11 +194,25 @@ impl Shared {
             .into_iter()
             .find(|(_, registration)| registration.has_oauth)
             .ok_or_else(|| format!("provider \"{provider}\" has no login"))?;
+        let deadline = self.limits.read().long;
+        self.oauth_call(&info, provider, op, payload, deadline)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    /// Calls a login function of an extension.
+    pub(super) async fn oauth_call(
+        self: &Arc<Self>,
+        info: &ExtensionInfo,
+        provider: &str,
+        op: &str,
+        payload: Value,
+        deadline: Option<Duration>,
+    ) -> Result<Value, CallError> {
         let scope = self
             .calls
             .begin(info.id, provider, Purpose::Other, CancellationToken::new());
         let header = json!({"ext": info.id, "provider": provider, "op": op, "callId": scope.id()});
-        let deadline = self.limits.read().long;
         let payload: Arc<str> = payload.to_string().into();
         self.invoke_json(
             &info.isolate,
@@ -190,6 +223,5 @@ impl Shared {
             deadline,
         )
         .await
-        .map_err(|error| error.to_string())
     }
 }

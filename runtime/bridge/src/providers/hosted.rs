@@ -52,7 +52,7 @@ impl HostedProvider {
         &self,
         shared: &Arc<Shared>,
         request: &ModelRequest,
-    ) -> Result<Value, ProviderError> {
+    ) -> Result<(Value, Arc<Model>), ProviderError> {
         let refused = |problem: String| {
             ProviderError(format!(
                 "Authentication failed for \"{}\": {problem}",
@@ -80,8 +80,10 @@ impl HostedProvider {
             Some(key) => Some(key),
             None => shared.api_key(&self.name).await.map_err(refused)?,
         };
+        // To get the key may have renewed a login, and a login may move its models.
+        let model = shared.options.providers.current(&request.model);
         let mut headers = shared
-            .request_headers(&self.name, &request.model)
+            .request_headers(&self.name, &model)
             .await
             .map_err(refused)?;
         if let Some(key) = key {
@@ -105,7 +107,7 @@ impl HostedProvider {
         } else {
             options.insert("headers".into(), Value::Object(headers));
         }
-        Ok(Value::Object(options))
+        Ok((Value::Object(options), model))
     }
 }
 
@@ -139,7 +141,7 @@ fn deletions(before: &Map<String, Value>, after: Map<String, Value>) -> Map<Stri
 impl ModelProvider for HostedProvider {
     async fn stream(
         &self,
-        request: ModelRequest,
+        mut request: ModelRequest,
         events: mpsc::Sender<AssistantEvent>,
         cancel: CancellationToken,
     ) -> Result<(), ProviderError> {
@@ -147,7 +149,8 @@ impl ModelProvider for HostedProvider {
             .shared
             .upgrade()
             .ok_or_else(|| ProviderError("the extension host has ended".into()))?;
-        let options = self.options(&shared, &request).await?;
+        let (options, model) = self.options(&shared, &request).await?;
+        request.model = model;
         // A provider that only describes an endpoint is served by the built-in ones: they stream any model of a
         // protocol that the model library speaks.
         let (info, streams) = match self.streaming() {

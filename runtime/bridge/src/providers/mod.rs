@@ -7,6 +7,7 @@ pub(crate) mod complete;
 pub(crate) mod credentials;
 mod hosted;
 pub(crate) mod key;
+pub(crate) mod login_models;
 pub(crate) mod models;
 pub(crate) mod models_file;
 pub(crate) mod stream;
@@ -34,32 +35,41 @@ impl ExtensionHost {
     /// them. Answers what is wrong with the file.
     pub fn load_models_file(&self) -> Vec<String> {
         let shared = &self.shared;
-        let file = match ModelsFile::load(&shared.options.agent_dir.join("models.json")) {
-            Ok(file) => file,
-            Err(problem) => return vec![problem],
-        };
-        *shared.models_file.write() = Arc::new(file);
-        let file = shared.models_file();
-        let complete = file.names().filter(|name| !file.needs_others(name));
-        complete
-            .filter_map(|name| shared.register_from_file(&file, name).err())
-            .map(|problem| format!("models.json: {problem}"))
-            .collect()
+        match ModelsFile::load(&shared.options.agent_dir.join("models.json")) {
+            Ok(file) => {
+                *shared.models_file.write() = Arc::new(file);
+                shared.register_complete()
+            }
+            Err(problem) => {
+                let problem = format!("{problem}. None of its models are available.");
+                *shared.models_problem.write() = Some(problem.clone());
+                vec![problem]
+            }
+        }
     }
 
     /// Whether `models.json` changes a provider that is not there (yet).
     pub fn models_file_needs_others(&self) -> bool {
-        let file = self.shared.models_file();
-        file.names().any(|name| {
-            file.needs_others(name) && self.shared.options.providers.get(name).is_none()
-        })
+        self.shared.models_file_needs_others()
     }
 
     /// What `models.json` says about providers that nobody defined in the end.
     pub fn models_file_leftovers(&self) -> Vec<String> {
-        let file = self.shared.models_file();
+        self.shared.models_file_leftovers()
+    }
+}
+
+impl Shared {
+    fn models_file_needs_others(&self) -> bool {
+        let file = self.models_file();
         file.names()
-            .filter(|name| self.shared.options.providers.get(name).is_none())
+            .any(|name| file.needs_others(name) && self.options.providers.get(name).is_none())
+    }
+
+    fn models_file_leftovers(&self) -> Vec<String> {
+        let file = self.models_file();
+        file.names()
+            .filter(|name| self.options.providers.get(name).is_none())
             .map(|name| {
                 format!(
                     "models.json: provider \"{name}\" is not known; define its \"baseUrl\", \"api\" and \"models\"."
@@ -74,14 +84,73 @@ impl Shared {
         self.models_file.read().clone()
     }
 
-    fn register_from_file(self: &Arc<Self>, file: &ModelsFile, name: &str) -> Result<(), String> {
-        let models = file.compose(name, Vec::new())?;
-        let provider = HostedProvider::new(self, name, None);
-        self.options
-            .providers
-            .register(FILE_OWNER, name, Arc::new(provider), models);
+    /// Offers the providers that the file defines completely. Whoever registers one of them as well is above the file.
+    fn register_complete(self: &Arc<Self>) -> Vec<String> {
+        let file = self.models_file();
+        let mut problems = Vec::new();
+        for name in file.names().filter(|name| !file.needs_others(name)) {
+            match file.compose(name, Vec::new()) {
+                Ok(models) => {
+                    let provider = Arc::new(HostedProvider::new(self, name, None));
+                    let providers = &self.options.providers;
+                    providers.register_below(FILE_OWNER, name, provider, models);
+                }
+                Err(problem) => problems.push(format!("models.json: {problem}")),
+            }
+        }
         self.touch();
-        Ok(())
+        problems
+    }
+
+    /// Reads `models.json` again and brings what is registered in line with it. A file that is wrong changes nothing. Answers
+    /// what is to be said.
+    pub(crate) async fn read_models_file_again(self: &Arc<Self>) -> Vec<String> {
+        let path = self.options.agent_dir.join("models.json");
+        let reading = tokio::task::spawn_blocking(move || ModelsFile::load(&path)).await;
+        let read = reading.unwrap_or_else(|error| Err(error.to_string()));
+        let file = match read {
+            Ok(file) => file,
+            Err(problem) => {
+                let problem = format!("{problem}. The models stay as they were.");
+                *self.models_problem.write() = Some(problem.clone());
+                return vec![problem];
+            }
+        };
+        *self.models_problem.write() = None;
+        let before = self.models_file();
+        if *before == file {
+            return Vec::new();
+        }
+        let mut names: Vec<String> = before.names().chain(file.names()).map(Into::into).collect();
+        names.sort_unstable();
+        names.dedup();
+        *self.models_file.write() = Arc::new(file);
+        self.options.providers.clear_owner(FILE_OWNER);
+        let mut problems = self.register_complete();
+        if self.models_file_needs_others() {
+            let outcome = self.load_builtin().await;
+            problems.extend(outcome.errors.into_iter().map(|report| report.error));
+            problems.extend(outcome.warnings);
+        }
+        for name in &names {
+            self.register_again(name);
+        }
+        problems.extend(self.models_file_leftovers());
+        problems
+    }
+
+    /// Puts together anew what extensions registered under a name, the lowest first, so that the order stays.
+    fn register_again(self: &Arc<Self>, name: &str) {
+        let registrations = self.registrations_of(name);
+        for owner in self.options.providers.owners(name) {
+            let mut known = registrations.iter();
+            let Some((info, registration)) = known.find(|(info, _)| info.owner() == owner) else {
+                continue;
+            };
+            if let Err(problem) = self.register_provider(info, registration) {
+                self.reports.text(&info.path, "register_provider", problem);
+            }
+        }
     }
 
     /// Registers a provider at once. The error is the text for the extension.
@@ -102,7 +171,7 @@ impl Shared {
         let own = models::own_models(registration)?;
         if own.is_empty() && !registration.has_stream_simple {
             // Only an endpoint: the existing models of that provider move there.
-            let Some(entry) = providers.get(name) else {
+            let Some((_, entry)) = providers.registered(name) else {
                 // Applied again once the built-in providers are there.
                 if self.builtin_info().is_none() {
                     return Ok(());
@@ -122,8 +191,8 @@ impl Shared {
         }
         let models = if own.is_empty() {
             providers
-                .get(name)
-                .map(|entry| entry.models.iter().map(|model| (**model).clone()).collect())
+                .registered(name)
+                .map(|(_, entry)| entry.models.iter().map(|model| (**model).clone()).collect())
                 .unwrap_or_default()
         } else {
             own
@@ -147,13 +216,17 @@ impl Shared {
     }
 
     /// Takes a provider back; what it had replaced returns.
-    pub(crate) fn unregister_provider(&self, info: &ExtensionInfo, name: &str) {
+    pub(crate) fn unregister_provider(self: &Arc<Self>, info: &ExtensionInfo, name: &str) {
         self.options.providers.unregister(&info.owner(), name);
         self.touch();
+        self.follow_login_soon(name);
     }
 
-    /// `refreshModels` of every provider that has it.
+    /// `models.json` again, `refreshModels` of every provider that has it, then what logins change.
     pub(crate) async fn refresh_models(self: &Arc<Self>) {
+        for problem in self.read_models_file_again().await {
+            self.reports.text(FILE_OWNER, "refresh_models", problem);
+        }
         let all = self.registry.with(|extensions| {
             let mut found = Vec::new();
             for loaded in extensions {
@@ -200,6 +273,7 @@ impl Shared {
                     .call_failed(&info.path, "refresh_models", &error),
             }
         }
+        self.follow_logins().await;
     }
 
     /// What extensions registered under a provider's name, the newest first.

@@ -14,7 +14,7 @@ const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_TOKENS: u64 = 16_384;
 
 /// The file's `providers`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct ModelsFile {
     providers: Map<String, Value>,
 }
@@ -23,7 +23,7 @@ impl ModelsFile {
     /// Reads the file; without one there is nothing.
     ///
     /// # Errors
-    /// Names the file and the member that is wrong. Nothing of a wrong file counts.
+    /// Names the file and the member that is wrong.
     pub(crate) fn load(file: &Path) -> Result<Self, String> {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
@@ -32,12 +32,14 @@ impl ModelsFile {
             }
             Err(error) => return Err(format!("{} cannot be read: {error}", file.display())),
         };
-        Self::parse(&text).map_err(|problem| {
-            format!(
-                "{}: {problem}. None of its models are available.",
-                file.display()
-            )
-        })
+        let parsed = Self::parse(&text).and_then(|parsed| {
+            let complete = parsed.names().filter(|name| !parsed.needs_others(name));
+            for name in complete {
+                parsed.compose(name, Vec::new())?;
+            }
+            Ok(parsed)
+        });
+        parsed.map_err(|problem| format!("{}: {problem}", file.display()))
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -146,7 +146,7 @@ mod tests {
             config,
             has_stream_simple: stream,
             has_oauth: oauth,
-            has_refresh_models: false,
+            ..ProviderRegistration::default()
         })
     }
 
