@@ -6,7 +6,6 @@ import {
 	type Data,
 	type Disposition,
 	type Fields,
-	type Input,
 	TAKE_THEIR_TIME,
 } from "./commands.js";
 import { UiDesk } from "./desk.js";
@@ -16,44 +15,12 @@ import { type HostTool, HostTools } from "./host-tools.js";
 import { type ClientEvents, EventHub, EventQueue } from "./hub.js";
 import { LineSplitter, parseRecord } from "./lines.js";
 import { PendingCommands, type Response } from "./pending.js";
-import { type ProcessOptions, startProcess } from "./process.js";
+import { startProcess } from "./process.js";
 import { type RunResult, RunWatch } from "./run.js";
+import type { Arguments, ClientOptions, InputOptions, PromptOptions, Screen, StartOptions } from "./options.js";
 import type { Transport } from "./transport.js";
 import type { UiHandlers } from "./ui.js";
 import { Wait, type WaitOptions, settlesWithin } from "./wait.js";
-
-/** Size of the screen in characters. */
-export interface Screen {
-	columns: number;
-	rows: number;
-}
-
-export interface ClientOptions {
-	/** The user interface. Given here, it also answers what extensions ask while they start. */
-	ui?: UiHandlers;
-	/** Where components are drawn; 80 by 24 when absent. */
-	screen?: Screen;
-	/** Gets every event, from the first one on. */
-	onEvent?: (event: PierEvent) => void;
-	/** Milliseconds that a command may take whose caller says nothing else, 60 000 when absent, 0 for no limit. Not for {@link TAKE_THEIR_TIME}. */
-	timeout?: number;
-}
-
-export interface StartOptions extends ProcessOptions, ClientOptions {
-	/** Milliseconds until Pier must have said its first word, 30 000 when absent. */
-	startTimeout?: number;
-	/** Gives the start up. */
-	signal?: AbortSignal;
-}
-
-/** Fields of a command, which may be left out when it has none that must be there. */
-type Arguments<Name extends CommandName> =
-	Record<string, never> extends Fields<Name>
-		? [fields?: Fields<Name>, bounds?: WaitOptions]
-		: [fields: Fields<Name>, bounds?: WaitOptions];
-
-type PromptOptions = Omit<Fields<"prompt">, "message"> & WaitOptions;
-type InputOptions = Omit<Input, "message"> & WaitOptions;
 
 const DEFAULT_TIMEOUT = 60_000;
 const DEFAULT_START_TIMEOUT = 30_000;

@@ -2,7 +2,7 @@
 // shows its use. No part of it goes into the engine.
 
 export type * from "../../types/messages.js";
-export { type ClientOptions, PierClient, type Screen, type StartOptions } from "./client.js";
+export { PierClient } from "./client.js";
 export type * from "./commands.js";
 export { CustomComponent } from "./component.js";
 export {
@@ -16,6 +16,7 @@ export {
 export type * from "./events.js";
 export type * from "./host-tools.js";
 export type { ClientEvents } from "./hub.js";
+export type * from "./options.js";
 export type { ProcessOptions } from "./process.js";
 export { type RunResult, textOf } from "./run.js";
 export { streamTransport, type Transport } from "./transport.js";
