@@ -210,8 +210,8 @@ impl SessionPort for AgentPort {
     }
 
     async fn set_thinking_level(&self, level: &str) -> Result<(), String> {
-        let level: ThinkingLevel = serde_json::from_value(json!(level))
-            .map_err(|_| format!("unknown thinking level \"{level}\""))?;
+        // An unknown word means the lowest level of the model (spec/agent-loop.md §8).
+        let level = ThinkingLevel::parse(level).unwrap_or_default();
         self.session.set_thinking_level(level).await;
         Ok(())
     }

@@ -200,6 +200,18 @@ impl Content {
         }
     }
 
+    /// The images among the blocks.
+    pub fn images(&self) -> impl Iterator<Item = &ImageBlock> {
+        let blocks = match self {
+            Content::Text(_) => &[],
+            Content::Blocks(blocks) => blocks.as_slice(),
+        };
+        blocks.iter().filter_map(|block| match block {
+            Block::Image(image) => Some(image),
+            _ => None,
+        })
+    }
+
     /// The content as blocks; a string becomes one text block.
     pub fn to_blocks(&self) -> Vec<Block> {
         match self {

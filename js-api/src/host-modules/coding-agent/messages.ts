@@ -12,9 +12,10 @@ export interface SessionMessage {
 	[member: string]: unknown;
 }
 
+/** The host sends the same (runtime/agent/src/convert.rs). */
 const SUMMARY_INTRODUCTION = {
-	compactionSummary: "The earlier part of this conversation was condensed into the summary below.",
-	branchSummary: "The conversation left another branch at this point; a summary of that branch follows.",
+	compactionSummary: "Earlier parts of this conversation were condensed. This is what they contained:",
+	branchSummary: "The user left another line of this conversation and returned here. This is what happened on it:",
 } as const;
 
 function user(content: Block[], timestamp: number): UserLike {

@@ -102,6 +102,8 @@ pub(crate) struct Inner {
     pub(crate) waiting_triggers: watch::Sender<usize>,
     /// Extension commands that are running.
     pub(crate) commands: watch::Sender<usize>,
+    /// Prompts and queued inputs take their places in the order in which they came.
+    pub(crate) admission: tokio::sync::Mutex<()>,
     /// One trigger at a time.
     pub(crate) trigger_lock: tokio::sync::Mutex<()>,
     /// One session replacement, reload or navigation at a time.
@@ -151,6 +153,7 @@ impl Inner {
             activity: watch::Sender::new(Activity::Idle),
             waiting_triggers: watch::Sender::new(0),
             commands: watch::Sender::new(0),
+            admission: tokio::sync::Mutex::new(()),
             trigger_lock: tokio::sync::Mutex::new(()),
             control_lock: tokio::sync::Mutex::new(()),
             summary_ended: tokio::sync::Notify::new(),

@@ -51,8 +51,9 @@ impl Inner {
         let wanted = startup
             .level
             .or_else(|| {
+                // A word of another version means the lowest level, as for extensions.
                 (use_session && context.has_thinking_entry)
-                    .then(|| ThinkingLevel::parse(&context.thinking_level))?
+                    .then(|| ThinkingLevel::parse(&context.thinking_level).unwrap_or_default())
             })
             .or_else(|| model.as_ref().and_then(|model| self.scoped_level(model)))
             .or_else(|| {

@@ -1,7 +1,7 @@
 //! Admission of prompts and the queues as clients use them (spec/rpc.md §3.1).
 //!
-//! The check whether a run is active and the start of a run are one step, so of two prompts at once one starts a run and
-//! the other one is queued or refused; none is lost.
+//! The check whether a run is active and the start of a run are one step, so of two prompts at once the first starts a run and
+//! the second is queued or refused; none is lost. What came first is admitted first, however long handlers take.
 
 use std::sync::Arc;
 
@@ -60,12 +60,12 @@ impl Inner {
         request: PromptRequest,
     ) -> Result<Disposition, SessionError> {
         let aborts = self.state.lock().aborts;
-        self.not_settling().await;
         if request.expand
             && let Some((name, args)) = split_command(&request.text)
         {
             let hooks = self.hooks();
             if hooks.is_command(name) {
+                self.not_settling().await;
                 let running = CommandGuard::new(self);
                 let found = hooks.run_command(name, args).await.is_some();
                 drop(running);
@@ -76,6 +76,8 @@ impl Inner {
                 }
             }
         }
+        let turn = self.admission.lock().await;
+        self.not_settling().await;
         if self.state.lock().summary.is_some() {
             return Err(SessionError::Compacting);
         }
@@ -96,6 +98,7 @@ impl Inner {
         loop {
             self.not_settling().await;
             if let Some(guard) = self.try_begin_run() {
+                drop(turn);
                 // An error gives the session back as it was.
                 let model = self.usable_model()?;
                 if self.state.lock().aborts != aborts {
@@ -138,6 +141,7 @@ impl Inner {
                 name: name.to_owned(),
             });
         }
+        let _turn = self.admission.lock().await;
         let behavior = match lane {
             Lane::Steering => StreamingBehavior::Steer,
             Lane::FollowUp => StreamingBehavior::FollowUp,
@@ -213,8 +217,8 @@ impl Inner {
         images: Vec<ImageBlock>,
     ) {
         self.compact_before_prompt(&guard.run.cancel, model).await;
-        let message = self.user_message(&text, images.clone()).await;
-        let mut messages = vec![message];
+        let message = Arc::new(Message::user(&text, images.clone(), now_ms()));
+        let mut messages = vec![self.fitted(message).await];
         let held: Vec<_> = std::mem::take(&mut self.state.lock().next_turn);
         messages.extend(
             held.into_iter()
@@ -268,17 +272,25 @@ impl Inner {
     }
 
     /// A user message with images that can be sent; what was done to them is said behind the text.
-    async fn user_message(&self, text: &str, images: Vec<ImageBlock>) -> Arc<Message> {
+    pub(crate) async fn fitted(&self, message: Arc<Message>) -> Arc<Message> {
+        let Message::User(body) = &*message else {
+            return message;
+        };
+        let images: Vec<ImageBlock> = body.content.images().cloned().collect();
+        if images.is_empty() {
+            return message;
+        }
         let (images, hints) = fit_prompt(images, self.settings().resize_images).await;
         let text = match hints.as_slice() {
-            [] => text.to_owned(),
-            hints => format!("{text}\n\n{}", hints.join("\n")),
+            [] => message.text(),
+            hints => format!("{}\n\n{}", message.text(), hints.join("\n")),
         };
-        Arc::new(Message::user(text, images, now_ms()))
+        Arc::new(Message::user(text, images, body.timestamp))
     }
 
     pub(crate) async fn enqueue_user(&self, lane: Lane, text: String, images: Vec<ImageBlock>) {
-        let message = self.user_message(&text, images).await;
+        // Images are looked at when it is delivered (spec/agent-loop.md §4.2).
+        let message = Arc::new(Message::user(&text, images, now_ms()));
         self.state.lock().queues.push(lane, message, Some(text));
         self.emit_queue().await;
     }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use pier_protocol::event::{AgentEvent, CompactionReason};
-use pier_protocol::message::{AssistantMessage, Message};
+use pier_protocol::message::{AssistantMessage, Message, StopReason};
 use pier_protocol::model::Model;
 use tokio_util::sync::CancellationToken;
 
-use super::run::Plan;
+use super::run::{Failure, Plan};
 use super::{Recovery, cut, measure};
 use crate::agent_session::inner::Inner;
 use crate::retry::{self, Overflow};
@@ -45,7 +45,7 @@ impl Inner {
                 Ok(Recovery::Done)
             }
             None => {
-                if !answer.stop_reason.is_failure() {
+                if answer.stop_reason != StopReason::Aborted {
                     self.compact_over_threshold(&model, &run.active.cancel)
                         .await;
                 }
@@ -66,15 +66,13 @@ impl Inner {
                 .error_message
                 .as_deref()
                 .unwrap_or("the answer was cut off again");
-            self.emit(AgentEvent::CompactionEnd {
-                reason: CompactionReason::Overflow,
-                result: None,
-                aborted: false,
-                will_retry: false,
-                error_message: Some(format!(
-                    "Context overflow recovery failed: the request does not fit even after a compaction: {text}"
-                )),
-            })
+            let text = format!("the request does not fit even after a compaction: {text}");
+            self.end_failed(
+                CompactionReason::Overflow,
+                false,
+                Failure::Failed(text),
+                false,
+            )
             .await;
             return Ok(Recovery::Done);
         }
@@ -97,9 +95,26 @@ impl Inner {
         model: &Model,
     ) {
         let model = Arc::new(model.clone());
-        if self.settings().compaction_for(&model.key()).enabled {
+        if !self.settings().compaction_for(&model.key()).enabled {
+            return;
+        }
+        if self.overflowed(&model) {
+            self.compact_automatically(CompactionReason::Overflow, &model, false, cancel)
+                .await;
+        } else {
             self.compact_over_threshold(&model, cancel).await;
         }
+    }
+
+    /// Whether the last answer since the newest compaction says that the context does not fit into this model.
+    fn overflowed(&self, model: &Model) -> bool {
+        let context = self.session.context();
+        let since = context.messages.iter().skip(context.compacted);
+        since
+            .rev()
+            .find_map(|part| part.message.as_assistant())
+            .filter(|answer| answer.provider == model.provider && answer.model == model.id)
+            .is_some_and(|answer| retry::overflow(answer, model).is_some())
     }
 
     /// Between two turns of a run, before the next request.

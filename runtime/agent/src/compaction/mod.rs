@@ -17,6 +17,7 @@ use pier_protocol::message::{Message, Usage};
 use serde_json::Value;
 
 pub use files::FileOps;
+pub(crate) use run::replayed_prompt;
 
 use crate::agent_session::ContextUsage;
 use crate::session::SessionManager;

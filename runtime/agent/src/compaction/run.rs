@@ -19,6 +19,7 @@ use crate::hooks::{
     Notification,
 };
 use crate::prompt::PromptState;
+use crate::session::SessionManager;
 
 /// A compaction that is about to run.
 pub(crate) struct Plan<'a> {
@@ -32,7 +33,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// How it failed.
-enum Failure {
+pub(super) enum Failure {
     Cancelled,
     Failed(String),
 }
@@ -177,7 +178,7 @@ impl Inner {
             details: content.details.clone(),
             usage: content.usage.clone(),
             from_hook: from_extension.then_some(true),
-            system_message: self.replayed_prompt().map(Arc::new),
+            system_message: replayed_prompt(&self.session).map(Arc::new),
             short_summary: content.short_summary,
             preserve_data: content.preserve_data,
             ..CompactionEntry::default()
@@ -191,9 +192,12 @@ impl Inner {
             will_retry: plan.will_retry,
         })
         .await;
+        let first_kept_entry_id = content
+            .first_kept_entry_id
+            .or_else(|| Some(entry.id().to_owned()));
         let result = CompactionResult {
             summary: content.summary,
-            first_kept_entry_id: content.first_kept_entry_id,
+            first_kept_entry_id,
             tokens_before: content.tokens_before,
             estimated_tokens_after: Some(measure(&self.session).tokens),
             usage: content.usage,
@@ -210,7 +214,7 @@ impl Inner {
         Ok(result)
     }
 
-    async fn end_failed(
+    pub(super) async fn end_failed(
         &self,
         reason: CompactionReason,
         will_retry: bool,
@@ -248,13 +252,6 @@ impl Inner {
         .await;
     }
 
-    /// Prompt and tools in force, as one system message.
-    pub(crate) fn replayed_prompt(&self) -> Option<Message> {
-        let context = self.session.context();
-        let state = PromptState::replay(&context.system_messages);
-        state.as_message(now_ms()).map(Message::System)
-    }
-
     /// Aborts the run and claims the session for a manual compaction or branch summary.
     pub(crate) async fn begin_summary(
         self: &Arc<Self>,
@@ -276,6 +273,12 @@ impl Inner {
         self.touch();
         Ok(SummaryGuard(self.clone()))
     }
+}
+
+/// Prompt and tools in force, as one system message.
+pub(crate) fn replayed_prompt(session: &SessionManager) -> Option<Message> {
+    let state = PromptState::replay(&session.context().system_messages);
+    state.as_message(now_ms()).map(Message::System)
 }
 
 /// Prompts are refused while this lives.

@@ -14,6 +14,7 @@ use super::HookEvent;
 use crate::compaction::{CompactionPreparation, SuppliedCompaction};
 use crate::prompt::PromptOptions;
 use crate::provider::TraceRecord;
+pub use crate::run::BoundaryPreview;
 use crate::tools::BashResult;
 use crate::tools::operations::BashOperations;
 
@@ -172,6 +173,7 @@ pub struct TurnEndEvent {
     pub tool_result_entry_ids: Vec<String>,
     /// Model context as it stands.
     pub context: Vec<Arc<Message>>,
+    pub preview: BoundaryPreview,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +197,7 @@ impl RunOutcome {
 pub struct BeforeSettleEvent {
     pub outcome: RunOutcome,
     pub context: Vec<Arc<Message>>,
+    pub preview: BoundaryPreview,
 }
 
 /// Result of a boundary hook.

@@ -10,6 +10,8 @@ mod tool_call;
 mod tools;
 mod turns;
 
+pub use boundary::BoundaryPreview;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,7 +272,11 @@ impl Inner {
         };
         let context = self.session.context().to_messages();
         let result = hooks
-            .agent_before_settle(BeforeSettleEvent { outcome, context })
+            .agent_before_settle(BeforeSettleEvent {
+                outcome,
+                context,
+                preview: BoundaryPreview::new(&self.session),
+            })
             .await;
         self.commit_boundary(result).await
     }

@@ -9,7 +9,7 @@ use super::tools::Batch;
 use super::{Ended, Prompts, Run};
 use crate::agent_session::inner::{Activity, Inner};
 use crate::clock::now_ms;
-use crate::hooks::{HookEvent, TurnEndEvent};
+use crate::hooks::{BoundaryPreview, HookEvent, TurnEndEvent};
 use crate::prompt::PromptState;
 use crate::queue::{Lane, Queued};
 use crate::session::{EntryRef, SessionError as StorageError};
@@ -162,7 +162,11 @@ impl Inner {
                     self.emit_queue().await;
                 }
             }
-            produced.push(self.announce(queued.message).await?.0);
+            let message = match queued.listed {
+                true => self.fitted(queued.message).await,
+                false => queued.message,
+            };
+            produced.push(self.announce(message).await?.0);
         }
         Ok(())
     }
@@ -214,6 +218,7 @@ impl Inner {
                         .map(|(_, entry)| entry.id().to_owned())
                         .collect(),
                     context: self.session.context().to_messages(),
+                    preview: BoundaryPreview::new(&self.session),
                 })
                 .await;
             asked_on = self.commit_boundary(outcome).await?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use pier_protocol::block::{Content, Extra};
 use pier_protocol::entry::{
-    BranchSummaryEntry, CompactionEntry, ContextEditEntry, CustomEntry, CustomMessageEntry,
-    EntryBody, LabelEntry, MessageEntry, ModelChangeEntry, ROOT, SessionEntry, SessionInfoEntry,
-    ThinkingLevelChangeEntry, UsageEntry,
+    BranchSummaryEntry, CompactionEntry, ContextEditEntry, ContextReplacement, CustomEntry,
+    CustomMessageEntry, EntryBody, LabelEntry, MessageEntry, ModelChangeEntry, ROOT, SessionEntry,
+    SessionInfoEntry, ThinkingLevelChangeEntry, UsageEntry,
 };
 use pier_protocol::message::{CustomMessage, Message};
 use serde_json::Value;
@@ -50,13 +50,7 @@ impl SessionManager {
     /// # Errors
     /// As [`SessionManager::append`].
     pub fn append_custom_message(&self, message: &CustomMessage) -> Result<EntryRef, SessionError> {
-        self.append(CustomMessageEntry {
-            custom_type: message.custom_type.clone(),
-            content: message.content.clone(),
-            display: message.display,
-            details: message.details.clone(),
-            extra: message.extra.clone(),
-        })
+        self.append(CustomMessageEntry::from(message))
     }
 
     /// State of an extension that the model does not see.
@@ -99,8 +93,17 @@ impl SessionManager {
 
     /// # Errors
     /// As [`SessionManager::append`].
-    pub fn append_compaction(&self, compaction: CompactionEntry) -> Result<EntryRef, SessionError> {
-        self.append(compaction)
+    pub fn append_compaction(
+        &self,
+        mut compaction: CompactionEntry,
+    ) -> Result<EntryRef, SessionError> {
+        let mut writer = self.shared.writer.lock();
+        let id = self.new_id();
+        // One that keeps nothing names itself (spec/sessions.md §7).
+        compaction
+            .first_kept_entry_id
+            .get_or_insert_with(|| id.clone());
+        self.append_as(&mut writer, id, compaction.into())
     }
 
     /// # Errors
@@ -129,13 +132,25 @@ impl SessionManager {
         replacement: Option<Content>,
     ) -> Result<EntryRef, SessionError> {
         let mut writer = self.shared.writer.lock();
-        let replacement = edit::checked(&self.shared.state.read(), target_id, replacement)?;
+        let replacement = self.checked_edit(target_id, replacement)?;
         let edit = ContextEditEntry {
             target_id: target_id.to_owned(),
             replacement,
             extra: Extra::new(),
         };
         self.append_locked(&mut writer, edit.into())
+    }
+
+    /// What [`SessionManager::append_context_edit`] would store now.
+    ///
+    /// # Errors
+    /// As there, apart from storage.
+    pub fn checked_edit(
+        &self,
+        target_id: &str,
+        replacement: Option<Content>,
+    ) -> Result<Option<ContextReplacement>, SessionError> {
+        edit::checked(&self.shared.state.read(), target_id, replacement)
     }
 
     /// As [`SessionManager::append_context_edit`], for a `replacement` of JavaScript: `null` or `{content}`.
@@ -199,14 +214,23 @@ impl SessionManager {
         target: &mut Target,
         body: EntryBody,
     ) -> Result<EntryRef, SessionError> {
-        // Only holders of the writer's lock change the state, so this stays true until the push.
-        let (id, parent_id) = {
-            let state = self.shared.state.read();
-            (
-                ids::new_entry_id(|id| state.contains(id)),
-                state.leaf().map(|leaf| leaf.to_string()),
-            )
-        };
+        let id = self.new_id();
+        self.append_as(target, id, body)
+    }
+
+    /// An id that no entry has. Only holders of the writer's lock change the state, so this stays true while they hold it.
+    fn new_id(&self) -> String {
+        let state = self.shared.state.read();
+        ids::new_entry_id(|id| state.contains(id))
+    }
+
+    fn append_as(
+        &self,
+        target: &mut Target,
+        id: String,
+        body: EntryBody,
+    ) -> Result<EntryRef, SessionError> {
+        let parent_id = self.shared.state.read().leaf().map(|leaf| leaf.to_string());
         let entry = SessionEntry {
             id,
             parent_id,

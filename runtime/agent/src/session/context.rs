@@ -30,6 +30,8 @@ pub struct SessionContext {
     pub has_thinking_entry: bool,
     /// Named by the last `model_change` or assistant message on the branch.
     pub model: Option<ModelSelection>,
+    /// How many of `messages` the last compaction made or kept; answers among them are older than it.
+    pub compacted: usize,
     /// The system messages among `messages`.
     pub system_messages: Vec<Arc<Message>>,
     /// `messages` in the form that providers get, shared with requests under way.
@@ -66,6 +68,7 @@ impl SessionContext {
             thinking_level,
             has_thinking_entry,
             model: last_model(path),
+            compacted: 0,
             system_messages: Vec::new(),
             provider_messages: Arc::new(Vec::with_capacity(path.len())),
             gauge: ContextGauge::default(),
@@ -76,6 +79,7 @@ impl SessionContext {
         for (at, entry) in kept.iter().enumerate() {
             context.add(entry, at == 0, edits.get(entry.id()), blobs);
         }
+        context.compacted = context.messages.len();
         context.gauge.forget_reports();
         for entry in after {
             if entry.entry_type() == "context_edit" {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pier_protocol::entry::SessionHeader;
+use pier_protocol::entry::{EntryBody, SessionEntry, SessionHeader};
 
 use super::blobs::BlobDirs;
 use super::context::SessionContext;
@@ -15,6 +15,7 @@ use super::stats::SessionStats;
 use super::stored::EntryRef;
 use super::tree::SessionTree;
 use super::writer::Target;
+use super::{fork, ids};
 
 /// Readers. All are snapshots.
 impl SessionManager {
@@ -123,6 +124,29 @@ impl SessionManager {
         self.shared
             .context
             .current(&self.shared.state, || self.blob_dirs())
+    }
+
+    /// What the model would see if these entries were appended.
+    ///
+    /// # Errors
+    /// An entry has no JSON form.
+    pub fn context_with(&self, bodies: Vec<EntryBody>) -> Result<SessionContext, SessionError> {
+        let mut path = self.get_branch(None);
+        for body in bodies {
+            let entry = SessionEntry {
+                id: ids::new_entry_id(|id| path.iter().any(|entry| entry.id() == id)),
+                parent_id: path.last().map(|entry| entry.id().to_owned()),
+                timestamp: ids::now_iso(),
+                body,
+            };
+            path.push(Arc::new(fork::stored(entry)?));
+        }
+        Ok(SessionContext::build(&path, &self.blob_dirs()))
+    }
+
+    /// Whether the current branch has this entry.
+    pub fn is_on_branch(&self, id: &str) -> bool {
+        self.get_branch(None).iter().any(|entry| entry.id() == id)
     }
 
     /// As [`SessionManager::context`], but built anew, for the branch that ends at `leaf`; `None` is the empty one.

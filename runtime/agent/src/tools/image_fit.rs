@@ -14,6 +14,8 @@ use pier_protocol::message::{Block, ImageBlock};
 use super::image::{ImageProcessor, MAX_INLINE_BASE64, PreparedImage};
 use super::truncate::format_size;
 
+/// Said of an image of a prompt that is left out (spec/rpc.md §3.1).
+const OMITTED: &str = "[Image omitted: could not be resized below the inline image size limit.]";
 /// Longest side in pixels; services scale down or refuse what is longer.
 const MAX_SIDE: u32 = 2000;
 /// Memory that decoding one image may take, in bytes.
@@ -95,6 +97,16 @@ fn supported(mime_type: &str) -> Option<&'static str> {
         "image/webp" => Some("image/webp"),
         _ => None,
     }
+}
+
+/// Whether this is an image and whole. A service refuses one that is not, with every request from then on. What our decoder
+/// finds odd otherwise may still be an image to others.
+fn is_whole(bytes: &[u8]) -> bool {
+    let reader = || ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+    let has_size = reader().is_ok_and(|reader| reader.into_dimensions().is_ok());
+    let is_cut = |error: &image::ImageError| matches!(error, image::ImageError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof);
+    has_size
+        && reader().is_ok_and(|reader| reader.decode().err().is_none_or(|error| !is_cut(&error)))
 }
 
 /// The picture as a person sees it: turned as its metadata says.
@@ -198,6 +210,12 @@ fn fit(image: ImageBlock, resize: bool) -> Result<(ImageBlock, Vec<String>), Str
     Ok((fitted, prepared.hints))
 }
 
+/// As [`fit`], for what people send; `None` leaves the image out.
+fn fit_sent(image: ImageBlock, resize: bool) -> Option<(ImageBlock, Vec<String>)> {
+    let bytes = STANDARD.decode(&image.data).ok()?;
+    is_whole(&bytes).then(|| fit(image, resize).ok())?
+}
+
 /// Images of a prompt, fitted, and lines for the model about what was changed or left out.
 pub async fn fit_prompt(images: Vec<ImageBlock>, resize: bool) -> (Vec<ImageBlock>, Vec<String>) {
     if images.is_empty() {
@@ -208,12 +226,12 @@ pub async fn fit_prompt(images: Vec<ImageBlock>, resize: bool) -> (Vec<ImageBloc
         let mut fitted = Vec::new();
         let mut hints = Vec::new();
         for image in images {
-            match fit(image, resize) {
-                Ok((image, notes)) => {
+            match fit_sent(image, resize) {
+                Some((image, notes)) => {
                     fitted.push(image);
                     hints.extend(notes);
                 }
-                Err(problem) => hints.push(format!("[{problem}]")),
+                None => hints.push(OMITTED.to_owned()),
             }
         }
         (fitted, hints)
@@ -356,8 +374,23 @@ mod tests {
         let before = blocks.clone();
         fit_blocks(&mut blocks, true).await;
         assert_eq!(blocks, before);
-        let (images, hints) = fit_prompt(vec![odd], true).await;
-        assert!(images.is_empty());
-        assert!(hints[0].starts_with("[Image left out: "), "{hints:?}");
+        let sent = |data: String| ImageBlock {
+            data,
+            mime_type: "image/png".into(),
+            ..ImageBlock::default()
+        };
+        let whole = picture(20, 10, ImageFormat::Png);
+        let broken = vec![
+            odd,
+            sent(String::new()),
+            sent("!!!".into()),
+            sent(STANDARD.encode("not a picture")),
+            sent(STANDARD.encode(&whole[..60])),
+        ];
+        let (images, hints) = fit_prompt(broken, true).await;
+        assert!(images.is_empty(), "{images:?}");
+        assert_eq!(hints, [OMITTED; 5]);
+        let good = vec![sent(STANDARD.encode(&whole))];
+        assert_eq!(fit_prompt(good.clone(), false).await, (good, Vec::new()));
     }
 }

@@ -123,3 +123,83 @@ async fn invalid_drafts_drop_everything() {
     assert_eq!(report.extension_path, "<boundary>");
     assert!(report.error.contains("nowhere"), "{report:?}");
 }
+
+#[tokio::test]
+async fn an_edit_of_what_cannot_be_edited_drops_everything() {
+    let lab = Lab::new().await.warmed().await;
+    let session = lab.session.session().clone();
+    let change = session.append_model_change("p", "m").unwrap();
+    let target = change.id().to_owned();
+    set(&lab.hooks.turn_end, move |_| BoundaryOutcome {
+        entries: vec![
+            EntryDraft::Custom {
+                custom_type: "note".into(),
+                data: None,
+            },
+            EntryDraft::ContextEdit {
+                target_id: target.clone(),
+                replacement: None,
+            },
+        ],
+        continue_run: true,
+    });
+    let lines = lab.run("x").await;
+    assert!(
+        !lines.contains(&"entry_appended custom".to_owned()),
+        "{lines:#?}"
+    );
+    let report = lab.host.wait_for_error().await;
+    assert!(
+        report
+            .error
+            .contains("does not contribute editable model content"),
+        "{report:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_preview_shows_what_drafts_lead_to() {
+    let lab = Lab::new().await.warmed().await;
+    set(&lab.hooks.turn_end, |event| {
+        let texts = |drafts| -> Vec<String> {
+            let context = event.preview.context(drafts).unwrap();
+            context
+                .iter()
+                .skip(1)
+                .map(|message| message.text())
+                .collect()
+        };
+        let before: Vec<String> = event.context.iter().skip(1).map(|m| m.text()).collect();
+        assert_eq!(texts(Vec::new()), before);
+        let message = CustomMessage {
+            content: Content::Text("and more".into()),
+            ..CustomMessage::default()
+        };
+        let hidden = EntryDraft::ContextEdit {
+            target_id: event.message_entry_id.clone().unwrap(),
+            replacement: None,
+        };
+        let shown = texts(vec![EntryDraft::CustomMessage(message), hidden]);
+        let mut expected = before;
+        let last = expected.len() - 1;
+        expected[last] = "and more".to_owned();
+        assert_eq!(shown, expected);
+        let nowhere = EntryDraft::ContextEdit {
+            target_id: "nowhere".into(),
+            replacement: None,
+        };
+        assert!(event.preview.context(vec![nowhere]).is_err());
+        BoundaryOutcome {
+            continue_run: false,
+            entries: vec![EntryDraft::Custom {
+                custom_type: "seen".into(),
+                data: None,
+            }],
+        }
+    });
+    let lines = lab.run("x").await;
+    assert!(
+        lines.contains(&"entry_appended custom".to_owned()),
+        "{lines:#?}"
+    );
+}

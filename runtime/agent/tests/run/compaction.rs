@@ -166,13 +166,15 @@ async fn an_extension_supplies_the_summary() {
         })
     });
     let result = lab.session.compact(None).await.unwrap();
+    let leaf = lab.session.session().leaf_entry().unwrap();
+    assert_eq!(result.summary, "by hand");
     assert_eq!(
-        (result.summary.as_str(), result.first_kept_entry_id),
-        ("by hand", None)
+        result.first_kept_entry_id.as_deref(),
+        Some(leaf.id()),
+        "one that keeps nothing names itself"
     );
     let messages = lab.session.messages();
     assert_eq!(messages.len(), 2, "nothing is kept: {messages:?}");
-    let leaf = lab.session.session().leaf_entry().unwrap();
     assert_eq!(
         serde_json::to_value(&**leaf.entry()).unwrap()["fromHook"],
         true

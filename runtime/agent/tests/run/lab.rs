@@ -306,7 +306,11 @@ impl ExtensionHooks for TestHooks {
         }
     }
 
+    /// Takes its time for a text that begins with "slow".
     async fn input(&self, event: InputEvent) -> InputOutcome {
+        if event.text.starts_with("slow") {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+        }
         Self::call(&self.input, event).unwrap_or_default()
     }
 

@@ -1,8 +1,12 @@
 //! Steering and follow-up queues: spec/agent-loop.md §4.2.
 
+use pier_agent::agent_session::{Disposition, PromptRequest, SessionError};
+use pier_agent::hooks::{InputOutcome, InputSource};
+use pier_protocol::block::Block;
+use pier_protocol::message::ImageBlock;
 use serde_json::json;
 
-use crate::lab::Lab;
+use crate::lab::{Lab, set};
 
 const SLOW: &str = "@text w\n@tool slow {\"ms\":150,\"tag\":\"A\"}";
 
@@ -210,5 +214,58 @@ async fn messages_queued_when_the_run_ends_are_delivered_one_by_one() {
             .filter(|line| line.starts_with("agent_settled"))
             .count(),
         1
+    );
+}
+
+#[tokio::test]
+async fn inputs_are_admitted_in_the_order_in_which_they_came_however_long_handlers_take() {
+    let lab = Lab::new().await.warmed().await;
+    set(&lab.hooks.input, |_| InputOutcome::Continue);
+    let prompt = |text: &str| {
+        lab.session
+            .prompt(PromptRequest::new(text, InputSource::Rpc))
+    };
+    let (first, second) = futures::join!(prompt("slow one"), prompt("two"));
+    assert!(matches!(first, Ok(Disposition::Started)), "{first:?}");
+    assert!(matches!(second, Err(SessionError::Busy)), "{second:?}");
+    lab.settled().await;
+    lab.start(SLOW).await;
+    let steer = |text: &'static str| lab.session.steer(text, Vec::new());
+    let (a, b, c) = futures::join!(steer("slow a"), steer("b"), steer("slow c"));
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    assert_eq!(
+        lab.session.queued_texts().steering,
+        ["slow a", "b", "slow c"]
+    );
+    lab.settled().await;
+}
+
+#[tokio::test]
+async fn images_of_queued_messages_are_looked_at_on_delivery() {
+    let lab = Lab::new().await.warmed().await;
+    lab.log.take();
+    lab.start(SLOW).await;
+    lab.log.wait_for("tool_execution_start").await;
+    let broken = ImageBlock {
+        data: "!!!".into(),
+        mime_type: "image/png".into(),
+        ..ImageBlock::default()
+    };
+    lab.session.steer("look", vec![broken]).await.unwrap();
+    assert_eq!(lab.session.queued_texts().steering, ["look"]);
+    lab.settled().await;
+    assert!(lab.session.queued_texts().steering.is_empty());
+    let messages = lab.session.messages();
+    let sent = messages
+        .iter()
+        .find(|message| message.text().starts_with("look"))
+        .unwrap();
+    assert!(sent.text().contains("[Image omitted: "), "{}", sent.text());
+    let content = &sent.as_user().unwrap().content;
+    assert!(
+        !content
+            .to_blocks()
+            .iter()
+            .any(|block| matches!(block, Block::Image(_)))
     );
 }

@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use pier_agent::hooks::{
     BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome,
     BeforeForkEvent, BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent,
-    BeforeTreeOutcome, BoundaryOutcome, CompactingEvent, CompactingOutcome, DiscoveredResources,
-    ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent, InputOutcome, Notification,
-    SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome, ToolResultEvent,
-    ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
+    BeforeTreeOutcome, BoundaryOutcome, BoundaryPreview, CompactingEvent, CompactingOutcome,
+    DiscoveredResources, ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent,
+    InputOutcome, Notification, SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome,
+    ToolResultEvent, ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
 };
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{Block, ImageBlock, Message};
@@ -107,8 +107,17 @@ impl BridgeHooks {
         self.shared.reports.text(from, name, problem);
     }
 
-    async fn boundary(&self, name: &'static str, map: Map<String, Value>) -> BoundaryOutcome {
-        let mut rule = combine::Boundary::new(map);
+    async fn boundary(
+        &self,
+        name: &'static str,
+        map: Map<String, Value>,
+        preview: BoundaryPreview,
+    ) -> BoundaryOutcome {
+        let preview = |entries: &[Value]| {
+            let drafts = payload::drafts(entries.to_vec(), payload::now_ms()).ok()?;
+            Some(json!(preview.context(drafts).ok()?))
+        };
+        let mut rule = combine::Boundary::new(map, preview);
         self.run(&[name], &mut rule, Circumstances::in_run()).await;
         let Some((entries, continue_run)) = rule.into_outcome() else {
             return BoundaryOutcome::default();
@@ -287,10 +296,10 @@ impl ExtensionHooks for BridgeHooks {
         let block = result
             .filter(|result| result.get("block").is_some_and(truthy))
             .map(|result| ToolBlock {
-                reason: Some(match result.get("reason") {
-                    Some(Value::String(reason)) if !reason.is_empty() => reason.clone(),
-                    _ => "Tool execution was blocked by an extension".into(),
-                }),
+                reason: match result.get("reason") {
+                    Some(Value::String(reason)) if !reason.is_empty() => Some(reason.clone()),
+                    _ => None,
+                },
                 terminate: result.get("terminate").is_some_and(truthy),
             });
         ToolCallOutcome { input, block }
@@ -352,12 +361,13 @@ impl ExtensionHooks for BridgeHooks {
             "toolResultEntryIds": turn.tool_result_entry_ids,
             "context": turn.context,
         }));
-        self.boundary("turn_end", map).await
+        self.boundary("turn_end", map, turn.preview).await
     }
 
     async fn agent_before_settle(&self, settle: BeforeSettleEvent) -> BoundaryOutcome {
         let map = event(json!({"outcome": settle.outcome.as_str(), "context": settle.context}));
-        self.boundary("agent_before_settle", map).await
+        self.boundary("agent_before_settle", map, settle.preview)
+            .await
     }
 
     async fn user_bash(&self, bash: UserBashEvent) -> Result<UserBashOutcome, HookFailure> {

@@ -139,6 +139,7 @@ impl Shared {
             let by = Answerer {
                 path: &info.path,
                 directory: &info.directory,
+                profile: info.profile,
             };
             match combiner.absorb(by, answer) {
                 Ok(Flow::Continue) => {}

@@ -139,11 +139,6 @@ pub(super) fn set_active_tools(caller: &Caller, args: Args<'_>) -> Answer {
 pub(super) fn set_thinking_level(caller: &Caller, args: Args<'_>) -> Answer {
     let session = caller.shared.bound_session()?;
     let level = args.text("level")?.to_string();
-    if pier_protocol::model::ThinkingLevel::parse(&level).is_none() {
-        return Err(HostCallError::arguments(format!(
-            "setThinkingLevel: unknown level \"{level}\""
-        )));
-    }
     let (shared, path) = (caller.shared.clone(), caller.slot.reported_path(None));
     start_now(&caller.shared, async move {
         if let Err(problem) = session.set_thinking_level(&level).await {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::block::{Content, Extra};
-use crate::message::{Message, Usage};
+use crate::message::{CustomMessage, Message, Usage};
 use crate::num;
 
 /// `message`: a message of the conversation.
@@ -45,6 +45,18 @@ pub struct CustomMessageEntry {
     pub details: Option<Value>,
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl From<&CustomMessage> for CustomMessageEntry {
+    fn from(message: &CustomMessage) -> Self {
+        CustomMessageEntry {
+            custom_type: message.custom_type.clone(),
+            content: message.content.clone(),
+            display: message.display,
+            details: message.details.clone(),
+            extra: message.extra.clone(),
+        }
+    }
 }
 
 /// `custom`: state of an extension, never shown to the model.

@@ -284,14 +284,16 @@ impl Combiner for MessageEnd {
 }
 
 /// `turn_end` and `agent_before_settle` (`spec/extension-api.md` §5.9): running values of `entries` and `continue`.
-pub(crate) struct Boundary {
+/// The context that drafts lead to is shown to the handlers behind.
+pub(crate) struct Boundary<P> {
     event: Edited,
     changed: bool,
+    preview: P,
 }
 
-impl Boundary {
-    /// `event` has at least `entries` and `continue`.
-    pub(crate) fn new(mut event: Map<String, Value>) -> Self {
+impl<P: Fn(&[Value]) -> Option<Value>> Boundary<P> {
+    /// `event` has at least `entries` and `continue`; `preview` gives the context after some drafts, `None` for invalid ones.
+    pub(crate) fn new(mut event: Map<String, Value>, preview: P) -> Self {
         event
             .entry("entries")
             .or_insert_with(|| Value::Array(Vec::new()));
@@ -299,6 +301,7 @@ impl Boundary {
         Self {
             event: Edited::new(event),
             changed: false,
+            preview,
         }
     }
 
@@ -320,7 +323,7 @@ impl Boundary {
     }
 }
 
-impl Combiner for Boundary {
+impl<P: Fn(&[Value]) -> Option<Value> + Send> Combiner for Boundary<P> {
     const RULE: Combine = Combine::Chain;
 
     edited_event!();
@@ -340,6 +343,9 @@ impl Combiner for Boundary {
             }
         };
         if let Some(entries) = entries {
+            if let Some(context) = entries.as_array().and_then(|drafts| (self.preview)(drafts)) {
+                self.event.set("context", context);
+            }
             self.event.set("entries", entries);
             self.changed = true;
         }

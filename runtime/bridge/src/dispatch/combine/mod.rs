@@ -7,6 +7,7 @@ mod tool;
 
 use serde_json::{Map, Value};
 
+use crate::discovery::Profile;
 use crate::dispatch::rules::Combine;
 use crate::wire::DispatchAnswer;
 
@@ -33,6 +34,7 @@ pub(crate) struct Answerer<'a> {
     pub(crate) path: &'a str,
     /// Directory of the entry file.
     pub(crate) directory: &'a str,
+    pub(crate) profile: Profile,
 }
 
 /// Folds the answers of handlers, in order.

@@ -8,11 +8,17 @@ use super::*;
 const A: Answerer<'static> = Answerer {
     path: "/a.ts",
     directory: "/",
+    profile: Profile::Pi,
 };
 const B: Answerer<'static> = Answerer {
     path: "/b.ts",
     directory: "/",
+    profile: Profile::Pi,
 };
+
+fn no_preview(_: &[Value]) -> Option<Value> {
+    None
+}
 
 fn returned(value: Value) -> DispatchAnswer {
     DispatchAnswer {
@@ -218,7 +224,7 @@ fn message_end_keeps_the_role() {
 
 #[test]
 fn boundary_values_run_through_the_handlers() {
-    let mut rule = Boundary::new(event(json!({"turnIndex": 0})));
+    let mut rule = Boundary::new(event(json!({"turnIndex": 0})), no_preview);
     rule.absorb(A, returned(json!({"entries": [{"type": "custom"}]})))
         .unwrap();
     assert_eq!(rule.event()["entries"], json!([{"type": "custom"}]));
@@ -228,7 +234,7 @@ fn boundary_values_run_through_the_handlers() {
         rule.into_outcome(),
         Some((vec![json!({"type": "custom"})], true))
     );
-    assert_eq!(Boundary::new(Map::new()).into_outcome(), None);
+    assert_eq!(Boundary::new(Map::new(), no_preview).into_outcome(), None);
 }
 
 #[test]
@@ -310,4 +316,36 @@ fn resources_remember_who_gave_them() {
         ("/a.ts", Some("/s"))
     );
     assert_eq!(rule.found.prompts.len(), 1);
+}
+
+#[test]
+fn the_context_after_drafts_is_shown_to_the_next_handler() {
+    let preview = |drafts: &[Value]| (drafts.len() == 1).then(|| json!(["after"]));
+    let mut rule = Boundary::new(event(json!({"context": ["before"]})), preview);
+    rule.absorb(A, returned(json!({"continue": true}))).unwrap();
+    assert_eq!(rule.event()["context"], json!(["before"]));
+    rule.absorb(A, returned(json!({"entries": [1]}))).unwrap();
+    assert_eq!(rule.event()["context"], json!(["after"]));
+    // Drafts that are invalid change nothing that can be shown.
+    rule.absorb(B, returned(json!({"entries": [1, 2]})))
+        .unwrap();
+    assert_eq!(rule.event()["context"], json!(["after"]));
+}
+
+#[test]
+fn a_block_without_a_reason_is_told_in_the_words_of_the_family() {
+    let blocked = |by: Answerer<'_>| {
+        let mut rule = ToolCall::new(event(json!({"toolName": "x", "input": {}})));
+        rule.absorb(by, returned(json!({"block": true}))).unwrap();
+        rule.into_outcome().1.unwrap().get("reason").cloned()
+    };
+    assert_eq!(blocked(A), None);
+    let xcsh = Answerer {
+        profile: Profile::Xcsh,
+        ..A
+    };
+    assert_eq!(
+        blocked(xcsh),
+        Some(json!("Tool execution was blocked by an extension"))
+    );
 }

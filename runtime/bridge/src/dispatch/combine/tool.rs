@@ -3,10 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, object_result};
+use crate::discovery::Profile;
 use crate::wire::{DispatchAnswer, truthy};
 
 /// `tool_call`: `event.input` is what the tool will get, edited in place; the last truthy result counts and
 /// `block` ends the dispatch.
+/// Reason of xcsh where a handler gives none; pi's stands in the agent core.
+const XCSH_BLOCKED: &str = "Tool execution was blocked by an extension";
+
 pub(crate) struct ToolCall {
     event: Edited,
     input_changed: bool,
@@ -43,7 +47,7 @@ impl Combiner for ToolCall {
         self.event.revision
     }
 
-    fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
+    fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
         if let Some(input) = answer
             .event
             .take()
@@ -52,8 +56,12 @@ impl Combiner for ToolCall {
             self.event.set("input", input);
             self.input_changed = true;
         }
-        if let Some(result) = object_result(&mut answer)? {
+        if let Some(mut result) = object_result(&mut answer)? {
             let blocked = result.get("block").is_some_and(truthy);
+            let reasoned = result.get("reason").is_some_and(truthy);
+            if blocked && !reasoned && by.profile == Profile::Xcsh {
+                result.insert("reason".into(), Value::from(XCSH_BLOCKED));
+            }
             self.result = Some(result);
             if blocked {
                 return Ok(Flow::Stop);
