@@ -221,8 +221,10 @@ mod tests {
 
     #[test]
     fn details_weigh_too() {
-        let mut heavy = ToolOutput::default();
-        heavy.details = Some(serde_json::json!({"rows": vec!["x".repeat(1_000); 100]}));
+        let heavy = ToolOutput {
+            details: Some(serde_json::json!({"rows": vec!["x".repeat(1_000); 100]})),
+            ..ToolOutput::default()
+        };
         assert!(weight(&heavy) > 100_000);
     }
 }
