@@ -1,5 +1,6 @@
-// `stream`, `streamSimple`, `complete` and `completeSimple` as extensions import them: models of a protocol that an extension of this isolate
-// registered with `registerProvider` go to its `streamSimple`; all others are the library's.
+// `stream`, `streamSimple`, `complete` and `completeSimple` as extensions import them (sdk-exports §3): models of a protocol that an extension
+// of this isolate registered with `registerProvider` go to its `streamSimple`; protocols that the library knows are the library's; all others
+// belong to an extension of another package, which the host reaches. A failure is always a message, never a throw.
 
 import {
 	type Api,
@@ -7,12 +8,15 @@ import {
 	type AssistantMessageEvent,
 	type AssistantMessageEventStream,
 	createAssistantMessageEventStream,
-	complete as libraryComplete,
-	completeSimple as libraryCompleteSimple,
+	getApiProvider,
+	type complete as libraryComplete,
+	type completeSimple as libraryCompleteSimple,
 	stream as libraryStream,
 	streamSimple as libraryStreamSimple,
 	type Model,
 } from "@earendil-works/pi-ai/compat";
+import { messageOf } from "../../api/errors.ts";
+import { currentModelRegistry } from "../../api/model-registry.ts";
 import { currentRuntime } from "../../api/runtime.ts";
 import { contextFor } from "../../api/stream.ts";
 
@@ -37,10 +41,7 @@ function asEventStream(given: AsyncIterable<AssistantMessageEvent>, model: Model
 		return given as AssistantMessageEventStream;
 	}
 	const stream = createAssistantMessageEventStream();
-	const fail = (text: string) => {
-		const error = failure(model, text);
-		stream.push({ type: "error", reason: "error", error });
-	};
+	const fail = (text: string) => stream.push({ type: "error", reason: "error", error: failure(model, text) });
 	void (async () => {
 		try {
 			for await (const event of given) {
@@ -49,7 +50,7 @@ function asEventStream(given: AsyncIterable<AssistantMessageEvent>, model: Model
 			}
 			fail("stream ended without a done or error event");
 		} catch (error) {
-			fail(error instanceof Error ? error.message : String(error));
+			fail(messageOf(error));
 		}
 	})();
 	return stream;
@@ -76,14 +77,29 @@ function failure(model: Model<Api>, errorMessage: string): AssistantMessage {
 	};
 }
 
+/** The stream of whoever serves the model's protocol. */
+function route(library: typeof libraryStreamSimple, model: Model<Api>, context: Context, options: Options) {
+	try {
+		const own = ownStream(model, context, options);
+		if (own !== undefined) return own;
+		if (getApiProvider(model.api) !== undefined) return library(model, context, options);
+		const plain = options as Record<string, unknown> | undefined;
+		return currentModelRegistry().stream(model, context, plain) as AssistantMessageEventStream;
+	} catch (error) {
+		const failed = createAssistantMessageEventStream();
+		failed.push({ type: "error", reason: "error", error: failure(model, messageOf(error)) });
+		return failed;
+	}
+}
+
 export const stream: typeof libraryStream = (model, context, options) =>
-	ownStream(model, context, options as Options) ?? libraryStream(model, context, options);
+	route(libraryStream as typeof libraryStreamSimple, model, context, options as Options);
 
 export const streamSimple: typeof libraryStreamSimple = (model, context, options) =>
-	ownStream(model, context, options) ?? libraryStreamSimple(model, context, options);
+	route(libraryStreamSimple, model, context, options);
 
 export const complete: typeof libraryComplete = async (model, context, options) =>
-	ownStream(model, context, options as Options)?.result() ?? libraryComplete(model, context, options);
+	stream(model, context, options).result();
 
 export const completeSimple: typeof libraryCompleteSimple = async (model, context, options) =>
-	ownStream(model, context, options)?.result() ?? libraryCompleteSimple(model, context, options);
+	streamSimple(model, context, options).result();
