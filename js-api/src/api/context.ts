@@ -4,7 +4,7 @@
 import { hostCall, hostCallAsync } from "../host.ts";
 import { handled, toError } from "./errors.ts";
 import { isRecord } from "./json.ts";
-import { currentModelRegistry, type ModelRegistry } from "./model-registry.ts";
+import { type ModelRegistry, modelRegistryOf } from "./model-registry.ts";
 import { onDemand } from "./on-demand.ts";
 import type { HostMode, HostState } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
@@ -97,7 +97,7 @@ const MEMBERS = {
 	},
 	modelRegistry: (env: ContextEnv): ModelRegistry => {
 		env.guard();
-		return currentModelRegistry();
+		return modelRegistryOf(env.record);
 	},
 	model: (env: ContextEnv) => stateOf(env).model ?? undefined,
 	scopedModels: (env: ContextEnv) => stateOf(env).scopedModels ?? [],

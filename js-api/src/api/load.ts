@@ -40,6 +40,7 @@ export async function loadExtension(runtime: Runtime, header: LoadHeader): Promi
 		const factory = findFactory(module, header.path);
 		const surface = header.surface ?? "extension";
 		const api = createExtensionApi(runtime, record);
+		record.mutators = api;
 		const returned = await factory(surface === "tool" ? customToolApi(runtime, record, api) : api);
 		adoptReturned(api, surface, returned, header.path);
 		const registrations = collectRegistrations(record, runtime.bus.channelsOf(record));

@@ -1,12 +1,14 @@
 // `ctx.modelRegistry` (sdk-exports §2.4): synchronous readers over the host's models, and requests that go through the host, so that
-// credentials stay there.
+// credentials stay there. What changes providers is the API object of the extension whose registry it is.
 
 import { hostCall, hostCallAsync } from "../host.ts";
+import { type CanonicalModel, canonicalModels, resolveCanonical } from "./canonical-models.ts";
 import { messageOf } from "./errors.ts";
 import { MessageEventStream } from "./event-stream.ts";
 import { isRecord, toJsonValue } from "./json.ts";
 import { PartialMessageBuilder } from "./partial-message.ts";
-import type { ModelInfo, ProviderInfo } from "./protocol.ts";
+import type { ModelInfo, ProviderInfo, RequestAuth } from "./protocol.ts";
+import type { ExtensionRecord, ProviderMutators } from "./record.ts";
 import { currentRuntime } from "./runtime.ts";
 import type { EventStreamLike } from "./types.ts";
 import { whenAborted } from "./when-aborted.ts";
@@ -14,12 +16,9 @@ import { whenAborted } from "./when-aborted.ts";
 interface ModelReference {
 	provider: string;
 	id: string;
-	headers?: Record<string, string>;
 }
 
-export type ApiKeyAndHeaders =
-	| { ok: true; apiKey?: string; headers?: Record<string, string> }
-	| { ok: false; error: string };
+export type ApiKeyAndHeaders = ({ ok: true } & RequestAuth) | { ok: false; error: string };
 
 function providerOf(model: unknown): string {
 	if (isRecord(model) && typeof model.provider === "string") return model.provider;
@@ -32,8 +31,21 @@ function plainOptions(options: Record<string, unknown>): unknown {
 	return toJsonValue(Object.fromEntries(plain), "model options") ?? {};
 }
 
-/** One registry for the realm; the constructor takes xcsh's arguments and ignores them, since the host holds credentials. */
+/** The answer of a kind of model that Pier has none of (`classify` and `generateImages` never reject). */
+function unsupported(what: string, model: unknown) {
+	const { api, provider, id } = (isRecord(model) ? model : {}) as Record<string, unknown>;
+	const errorMessage = `Pier cannot ask ${what} models: only chat models are supported.`;
+	return { api, provider, model: id, stopReason: "error", errorMessage, timestamp: Date.now() };
+}
+
+/** Whose registry it is; absent for those that extensions make themselves and for that of a session. */
+const owners = new WeakMap<ModelRegistry, ExtensionRecord>();
+
+/** The host's models; the constructor takes xcsh's arguments and ignores them, since the host holds credentials. */
 export class ModelRegistry {
+	/** Selectors that {@link suppressSelector} took out, with the time (milliseconds since 1970) until which. */
+	readonly #suppressed = new Map<string, number>();
+
 	getAll(): ModelInfo[] {
 		return [...currentRuntime().state.models(false)];
 	}
@@ -49,8 +61,10 @@ export class ModelRegistry {
 			.find((model) => model.provider === provider && model.id === id);
 	}
 
-	getModelsOfType(type: string): ModelInfo[] {
-		return this.getAll().filter((model) => (model.type ?? "chat") === type);
+	getModelsOfType(type: string, provider?: string): ModelInfo[] {
+		return this.getAll().filter(
+			(model) => (model.type ?? "chat") === type && (provider === undefined || model.provider === provider),
+		);
 	}
 
 	findOfType(type: string, provider: string, id: string): ModelInfo | undefined {
@@ -86,9 +100,10 @@ export class ModelRegistry {
 			.map((provider) => provider.name);
 	}
 
+	/** Whether requests could be made now: what {@link getAvailable} and `setModel` go by. */
 	getProviderAuthStatus(name: string): { configured: boolean; source?: string } {
-		const auth = this.#provider(name)?.auth ?? "none";
-		return auth === "none" ? { configured: false } : { configured: true, source: auth };
+		const { configured = false, auth = "none" } = this.#provider(name) ?? {};
+		return configured && auth !== "none" ? { configured, source: auth } : { configured };
 	}
 
 	hasConfiguredAuth(model: ModelReference): boolean {
@@ -112,17 +127,81 @@ export class ModelRegistry {
 		return (await hostCallAsync("getApiKey", { provider: String(provider) })) ?? undefined;
 	}
 
+	/** What a request to this model is made with. Never rejects. */
 	async getApiKeyAndHeaders(model: ModelReference): Promise<ApiKeyAndHeaders> {
 		try {
-			const apiKey = await this.getApiKey(model);
-			return {
-				ok: true,
-				...(apiKey === undefined ? {} : { apiKey }),
-				...(model.headers === undefined ? {} : { headers: model.headers }),
-			};
+			const provider = providerOf(model);
+			return { ok: true, ...(await hostCallAsync("requestAuth", { provider, model: String(model.id) })) };
 		} catch (error) {
 			return { ok: false, error: messageOf(error) };
 		}
+	}
+
+	/** The same for a provider or a model, with where the key comes from; `undefined` without a credential. */
+	async getProviderAuth(of: string | ModelReference): Promise<{ auth: RequestAuth; source?: string } | undefined> {
+		const provider = typeof of === "string" ? of : providerOf(of);
+		const { configured, source } = this.getProviderAuthStatus(provider);
+		if (!configured) return undefined;
+		const model = typeof of === "string" ? {} : { model: String(of.id) };
+		const auth = await hostCallAsync("requestAuth", { provider, ...model });
+		return { auth, ...(source === undefined ? {} : { source }) };
+	}
+
+	/** X: models of the same id, whoever offers them. */
+	getCanonicalModels(options?: { availableOnly?: boolean }): CanonicalModel[] {
+		return canonicalModels(options?.availableOnly ? this.getAvailable() : this.getAll());
+	}
+
+	/** X: the model that an id without a provider means; one that could be asked now is preferred. */
+	resolveCanonicalModel(id: string, options?: { availableOnly?: boolean }): ModelInfo | undefined {
+		const wanted = (models: ModelInfo[]) =>
+			resolveCanonical(
+				id,
+				models.filter((model) => !this.isSelectorSuppressed(`${model.provider}/${model.id}`)),
+			);
+		return wanted(this.getAvailable()) ?? (options?.availableOnly ? undefined : wanted(this.getAll()));
+	}
+
+	/** X: providers whose models the host looks up by itself. There are none: lists come from registrations and `models.json`. */
+	getDiscoverableProviders(): string[] {
+		return [];
+	}
+
+	/** X: keeps `provider/id` out of {@link resolveCanonicalModel} until a time, in milliseconds since 1970. */
+	suppressSelector(selector: string, until: number): void {
+		this.#suppressed.set(String(selector), Number(until));
+	}
+
+	isSelectorSuppressed(selector: string): boolean {
+		return (this.#suppressed.get(selector) ?? 0) > Date.now();
+	}
+
+	#mutators(): ProviderMutators {
+		const record = owners.get(this) ?? currentRuntime().records.values().next().value;
+		if (record?.mutators === undefined) throw new Error("modelRegistry: no extension is loaded that could register");
+		return record.mutators;
+	}
+
+	/** As `pi.registerProvider`, in the name of the extension whose context this is. */
+	registerProvider(nameOrProvider: unknown, config?: unknown): void {
+		this.#mutators().registerProvider(nameOrProvider, config);
+	}
+
+	unregisterProvider(name: string): void {
+		this.#mutators().unregisterProvider(name);
+	}
+
+	/** As `pi.registerVirtualModel`. */
+	registerVirtualModel(definition: unknown): void {
+		this.#mutators().registerVirtualModel(definition);
+	}
+
+	async classify(model: unknown, _context?: unknown, _options?: unknown): Promise<unknown> {
+		return { ...unsupported("classifier", model), answers: {} };
+	}
+
+	async generateImages(model: unknown, _context?: unknown, _options?: unknown): Promise<unknown> {
+		return { ...unsupported("image", model), output: [] };
 	}
 
 	/** Runs a request. Failures arrive as the stream's `error` event, never as a rejection. */
@@ -196,4 +275,17 @@ let registry: ModelRegistry | undefined;
 export function currentModelRegistry(): ModelRegistry {
 	registry ??= new ModelRegistry();
 	return registry;
+}
+
+const registries = new WeakMap<ExtensionRecord, ModelRegistry>();
+
+/** The registry of an extension's contexts. */
+export function modelRegistryOf(record: ExtensionRecord): ModelRegistry {
+	let own = registries.get(record);
+	if (own === undefined) {
+		own = new ModelRegistry();
+		owners.set(own, record);
+		registries.set(record, own);
+	}
+	return own;
 }

@@ -10,6 +10,7 @@ import type {
 	ModelInfo,
 	ProviderInfo,
 	Registrations,
+	RequestAuth,
 	SessionSync,
 	ToolInfo,
 } from "./protocol.ts";
@@ -153,6 +154,7 @@ export interface AsyncMethods {
 	>;
 	runBuiltinTool: Method<{ name: string; args: unknown; cwd: string; options?: unknown }, unknown>;
 	getApiKey: Method<{ provider: string }, string | null>;
+	requestAuth: Method<{ provider: string; model?: string }, RequestAuth>;
 	refreshModels: Method<None, void>;
 	"child.create": Method<{ callId?: CallId; request: Record<string, unknown> }, ChildCreated>;
 	"child.resources": Method<{ cwd?: string; resources: Record<string, unknown> }, ChildResources>;

@@ -269,6 +269,15 @@ export interface ProviderInfo {
 	displayName?: string;
 	baseUrl?: string;
 	auth?: "oauth" | "api_key" | "env" | "none";
+	/** A request could be made now. */
+	configured?: boolean;
+}
+
+/** What requests to a provider are made with. */
+export interface RequestAuth {
+	apiKey?: string;
+	headers?: Record<string, string>;
+	baseUrl?: string;
 }
 
 export interface ExecOutcome {

@@ -26,6 +26,13 @@ export interface RegisteredHandler {
 	fn: EventHandler;
 }
 
+/** What `ctx.modelRegistry` takes from the extension's API object. */
+export interface ProviderMutators {
+	registerProvider(nameOrProvider: unknown, config?: unknown): void;
+	unregisterProvider(name: string): void;
+	registerVirtualModel(definition: unknown): void;
+}
+
 /** One extension (one entry file) of this isolate's package. */
 export class ExtensionRecord {
 	readonly ext: number;
@@ -37,6 +44,7 @@ export class ExtensionRecord {
 	/** Session directory at load; default of `exec`. */
 	readonly cwd: string;
 	phase: Phase = "loading";
+	mutators: ProviderMutators | undefined;
 
 	label: string | undefined;
 	readonly handlers = new Map<number, RegisteredHandler>();

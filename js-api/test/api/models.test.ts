@@ -14,10 +14,15 @@ async function registry() {
 	const { host, runtime } = fixture();
 	host.sync.models = ({ available }: Any) => (available ? MODELS.slice(0, 2) : MODELS);
 	host.sync.providers = () => [
-		{ name: "acme", displayName: "Acme", auth: "oauth", baseUrl: "https://acme" },
-		{ name: "free", auth: "none" },
+		{ name: "acme", displayName: "Acme", auth: "oauth", baseUrl: "https://acme", configured: true },
+		{ name: "free", auth: "env", configured: false },
 	];
 	host.async.getApiKey = ({ provider }: Any) => (provider === "acme" ? "secret" : null);
+	host.async.requestAuth = ({ provider, model }: Any) => ({
+		apiKey: "secret",
+		headers: { h: `${provider} ${model}` },
+		baseUrl: "https://acme",
+	});
 	const { ctx } = await commandContext(host);
 	return { host, runtime, models: ctx.modelRegistry };
 }
@@ -33,6 +38,7 @@ test("synchronous readers", async () => {
 	assert.equal(models.isUsingOAuth(MODELS[0]), true);
 	assert.equal(models.hasConfiguredAuth(MODELS[2]), false);
 	assert.deepEqual(models.getProviderAuthStatus("acme"), { configured: true, source: "oauth" });
+	assert.deepEqual(models.getProviderAuthStatus("free"), { configured: false });
 	assert.equal(models.getProviderDisplayName("acme"), "Acme");
 	assert.equal(models.getProviderDisplayName("none"), "none");
 	assert.deepEqual(models.getRegisteredProviderIds(), ["acme", "free"]);
@@ -47,11 +53,57 @@ test("credentials come from the host", async () => {
 	const { models, host } = await registry();
 	assert.equal(await models.getApiKey(MODELS[0]), "secret");
 	assert.equal(await models.getApiKey(MODELS[2]), undefined);
-	assert.deepEqual(await models.getApiKeyAndHeaders(MODELS[0]), { ok: true, apiKey: "secret", headers: { h: "1" } });
-	host.async.getApiKey = () => {
+	const auth = { apiKey: "secret", headers: { h: "acme m1" }, baseUrl: "https://acme" };
+	assert.deepEqual(await models.getApiKeyAndHeaders(MODELS[0]), { ok: true, ...auth });
+	assert.deepEqual(await models.getProviderAuth(MODELS[0]), { auth, source: "oauth" });
+	assert.equal(await models.getProviderAuth("free"), undefined);
+	host.async.requestAuth = () => {
 		throw new Error("not permitted");
 	};
 	assert.deepEqual(await models.getApiKeyAndHeaders(MODELS[0]), { ok: false, error: "not permitted" });
+});
+
+test("xcsh's readers group models by id and leave out what is suppressed", async () => {
+	const { host, models } = await registry();
+	const shared = [
+		{ provider: "one", id: "vendor/Big", name: "Big", api: "a" },
+		{ provider: "two", id: "big", name: "Big too", api: "a" },
+	];
+	host.sync.models = ({ available }: Any) => (available ? shared.slice(1) : shared);
+	assert.deepEqual(
+		models.getCanonicalModels().map(({ id, name, variants }: Any) => [id, name, variants.map((v: Any) => v.selector)]),
+		[["big", "Big", ["one/vendor/Big", "two/big"]]],
+	);
+	assert.equal(models.getCanonicalModels({ availableOnly: true })[0].variants.length, 1);
+	assert.equal(models.resolveCanonicalModel("big").provider, "two");
+	models.suppressSelector("two/big", Date.now() + 60_000);
+	assert.equal(models.resolveCanonicalModel("big").provider, "one");
+	assert.equal(models.resolveCanonicalModel("big", { availableOnly: true }), undefined);
+	models.suppressSelector("two/big", Date.now() - 1);
+	assert.equal(models.resolveCanonicalModel("big").provider, "two");
+	assert.equal(models.resolveCanonicalModel("small"), undefined);
+	assert.deepEqual(models.getDiscoverableProviders(), []);
+});
+
+test("classify and generateImages answer an error, also without a model", async () => {
+	const { models } = await registry();
+	const classified = await models.classify(MODELS[0], {});
+	assert.deepEqual([classified.stopReason, classified.model, classified.answers], ["error", "m1", {}]);
+	const drawn = await models.generateImages(undefined, {});
+	assert.match(drawn.errorMessage, /only chat models/);
+	assert.deepEqual(drawn.output, []);
+});
+
+test("providers are registered in the name of the extension whose context it is", async () => {
+	const { host, models } = await registry();
+	const config = { baseUrl: "http://x", apiKey: "k", api: "a", models: [{ id: "n" }] };
+	models.registerProvider("mine", config);
+	const sent = host.named("register").at(-1);
+	assert.equal(sent.ext, 1);
+	assert.equal(sent.change.providers[0].name, "mine");
+	models.unregisterProvider("mine");
+	assert.deepEqual(host.named("unregisterProvider"), [{ ext: 1, name: "mine" }]);
+	assert.throws(() => models.registerProvider("", config), /name/);
 });
 
 test("complete sends a plain request and rebuilds the partial message from deltas", async () => {

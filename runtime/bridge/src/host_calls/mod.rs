@@ -125,6 +125,9 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     ("getApiKey", |caller, args| {
         Box::pin(models::get_api_key(caller, args))
     }),
+    ("requestAuth", |caller, args| {
+        Box::pin(models::request_auth(caller, args))
+    }),
     ("complete", |caller, args| {
         Box::pin(models::complete(caller, args))
     }),

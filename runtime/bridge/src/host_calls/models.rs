@@ -21,6 +21,14 @@ pub(super) async fn get_api_key(caller: Caller, args: Args<'static>) -> Answer {
     Ok(Some(json!(key)))
 }
 
+/// Key, headers and address of requests to a provider.
+pub(super) async fn request_auth(caller: Caller, args: Args<'static>) -> Answer {
+    caller.require_trust("reading credentials")?;
+    let (provider, model) = (args.text("provider")?, args.optional_text("model")?);
+    let auth = caller.shared.request_auth(provider, model).await;
+    auth.map(Some).map_err(HostCallError::new)
+}
+
 /// What is wrong with `models.json`.
 pub(super) fn problem(caller: &Caller, _: Args<'_>) -> Answer {
     let problem = caller.shared.models_problem.read().clone();

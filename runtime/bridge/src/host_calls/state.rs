@@ -154,7 +154,15 @@ pub(super) fn providers(caller: &Caller, _: Args<'_>) -> Answer {
             },
             (None, None) => "none",
         };
-        let mut info = json!({"name": name, "auth": auth});
+        // As for `models` with `available` and for `setModel`; a provider that has no models yet goes by its key.
+        let configured = match shared.options.providers.get(&name) {
+            Some(entry) if !entry.models.is_empty() => {
+                let mut models = entry.models.iter();
+                models.any(|model| entry.provider.has_credentials(model))
+            }
+            _ => shared.key_available(&name).unwrap_or_default(),
+        };
+        let mut info = json!({"name": name, "auth": auth, "configured": configured});
         if let Some(display) = member("name") {
             info["displayName"] = json!(display);
         }

@@ -29,7 +29,7 @@ impl Shared {
     }
 
     /// Whether a key could be had now, without asking anybody; `None` when nothing says where one would come from.
-    pub(super) fn key_available(&self, provider: &str) -> Option<bool> {
+    pub(crate) fn key_available(&self, provider: &str) -> Option<bool> {
         if self.has_stored_key(provider) {
             return Some(true);
         }
@@ -73,11 +73,41 @@ impl Shared {
             .any(|wanted| *wanted == Value::Bool(true))
     }
 
-    /// Headers of a request, resolved: those of the provider, of `models.json`, of the model; later ones win.
+    /// What extension code needs for a request of its own (`spec/sdk-exports.md` §2.4), as the host would make it.
+    pub(crate) async fn request_auth(
+        self: &Arc<Self>,
+        provider: &str,
+        model: Option<&str>,
+    ) -> Result<Value, String> {
+        let key = self.api_key(provider).await?;
+        if key.is_none() && self.wants_auth_header(provider) {
+            return Err(format!("No API key found for \"{provider}\""));
+        }
+        // To get the key may have renewed a login, and a login may move its models.
+        let model = model.and_then(|id| self.options.providers.find(provider, id));
+        let headers = self
+            .request_headers(provider, model.as_deref(), key.as_deref())
+            .await?;
+        let mut auth = Map::new();
+        if let Some(key) = key {
+            auth.insert("apiKey".into(), json!(key));
+        }
+        if !headers.is_empty() {
+            auth.insert("headers".into(), Value::Object(headers));
+        }
+        if let Some(model) = model.filter(|model| !model.base_url.is_empty()) {
+            auth.insert("baseUrl".into(), json!(model.base_url));
+        }
+        Ok(Value::Object(auth))
+    }
+
+    /// Headers of a request, resolved: those of the provider, of `models.json`, of the model; later ones win. Then the key,
+    /// where it goes into `Authorization`.
     pub(super) async fn request_headers(
         &self,
         provider: &str,
-        model: &Model,
+        model: Option<&Model>,
+        key: Option<&str>,
     ) -> Result<Map<String, Value>, String> {
         let mut headers = Map::new();
         for (name, value) in self.configured_headers(provider, model) {
@@ -91,10 +121,13 @@ impl Shared {
             };
             headers.insert(name, value);
         }
+        if let Some(key) = key.filter(|_| self.wants_auth_header(provider)) {
+            headers.insert("Authorization".into(), json!(format!("Bearer {key}")));
+        }
         Ok(headers)
     }
 
-    fn configured_headers(&self, provider: &str, model: &Model) -> Map<String, Value> {
+    fn configured_headers(&self, provider: &str, model: Option<&Model>) -> Map<String, Value> {
         let file = self.models_file();
         let registrations = self.registrations_of(provider);
         let oldest_first = registrations.iter().rev().map(|(_, known)| &known.config);
@@ -104,7 +137,7 @@ impl Shared {
                 headers.extend(more.clone());
             }
         }
-        if let Some(Value::Object(more)) = model.extra.get("headers") {
+        if let Some(Value::Object(more)) = model.and_then(|model| model.extra.get("headers")) {
             headers.extend(more.clone());
         }
         headers

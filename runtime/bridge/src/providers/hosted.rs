@@ -83,13 +83,10 @@ impl HostedProvider {
         // To get the key may have renewed a login, and a login may move its models.
         let model = shared.options.providers.current(&request.model);
         let mut headers = shared
-            .request_headers(&self.name, &model)
+            .request_headers(&self.name, Some(&model), key.as_deref())
             .await
             .map_err(refused)?;
         if let Some(key) = key {
-            if shared.wants_auth_header(&self.name) {
-                headers.insert("Authorization".into(), json!(format!("Bearer {key}")));
-            }
             options.insert("apiKey".into(), json!(key));
         }
         if let Some(Value::Object(own)) = options.get("headers") {
