@@ -63,7 +63,10 @@ export function createToolContext(runtime: Runtime, record: ExtensionRecord, cal
 		get tools(): ToolInfo[] {
 			env.guard();
 			const active = new Set(runtime.state.read().activeTools);
-			return hostCall("allTools").filter((tool) => active.has(tool.name));
+			return hostCall("allTools").filter(({ name, exposure }) => {
+				if (exposure === "codemode" || exposure === "deferred") return true;
+				return exposure !== "model-only" && active.has(name);
+			});
 		},
 		executeTool,
 	});

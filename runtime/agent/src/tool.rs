@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::RwLock;
 use pier_protocol::message::ToolCallBlock;
-pub use pier_protocol::tool::{ExecutionMode, ToolDeclaration, ToolOutput, ToolSpec};
+pub use pier_protocol::tool::{ExecutionMode, Exposure, ToolDeclaration, ToolOutput, ToolSpec};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -165,6 +165,20 @@ struct Registered {
     tool: Arc<dyn Tool>,
 }
 
+impl RegistryState {
+    /// The effective tool of a name.
+    fn effective(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let stack = self.tools.get(name)?;
+        stack.last().map(|registered| &registered.tool)
+    }
+
+    /// What the model is offered. A name can be active while the tool that has it now is out of reach.
+    fn offered(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let tools = self.active.iter().filter_map(|name| self.effective(name));
+        tools.filter(|tool| tool.spec().exposure() != Exposure::Hidden)
+    }
+}
+
 impl ToolRegistry {
     pub fn new(filter: ToolFilter) -> Self {
         ToolRegistry(RwLock::new(RegistryState {
@@ -179,8 +193,9 @@ impl ToolRegistry {
         let mut state = self.0.write();
         let spec = tool.spec();
         let name = spec.name.clone();
+        let unasked = matches!(spec.exposure(), Exposure::Direct | Exposure::ModelOnly);
         let activate = state.filter.names(&name)
-            || (spec.default_active && !spec.hidden && state.filter.permits(&name));
+            || (unasked && spec.default_active && !spec.hidden && state.filter.permits(&name));
         let stack = state.tools.entry(name.clone()).or_default();
         let known = !stack.is_empty();
         stack.retain(|registered| registered.owner != owner);
@@ -229,30 +244,29 @@ impl ToolRegistry {
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.0
-            .read()
-            .tools
-            .get(name)
-            .and_then(|stack| stack.last())
-            .map(|registered| registered.tool.clone())
+        self.0.read().effective(name).cloned()
     }
 
     /// As [`ToolRegistry::get`], only if the model is offered the tool.
     pub fn get_active(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let state = self.0.read();
-        let offered = state.active.iter().any(|active| active == name);
-        let stack = state.tools.get(name).filter(|_| offered)?;
-        stack.last().map(|registered| registered.tool.clone())
+        state
+            .offered()
+            .find(|tool| tool.spec().name == name)
+            .cloned()
     }
 
-    /// As [`ToolRegistry::get`], only if the filter permits the tool, offered or not.
+    /// As [`ToolRegistry::get`], only if other tools may call the tool, offered to the model or not.
     pub fn get_permitted(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let state = self.0.read();
-        let stack = state
-            .tools
-            .get(name)
+        let tool = state
+            .effective(name)
             .filter(|_| state.filter.permits(name))?;
-        stack.last().map(|registered| registered.tool.clone())
+        let callable = matches!(
+            tool.spec().exposure(),
+            Exposure::Direct | Exposure::OnRequest
+        );
+        callable.then(|| tool.clone())
     }
 
     /// Whether the filter lists what may be used, which wins over what a resumed session had.
@@ -266,25 +280,22 @@ impl ToolRegistry {
         state
             .order
             .iter()
-            .filter_map(|name| state.tools.get(name).and_then(|stack| stack.last()))
-            .map(|registered| registered.tool.clone())
+            .filter_map(|name| state.effective(name).cloned())
             .collect()
     }
 
     /// Names offered to the model.
     pub fn active_names(&self) -> Vec<String> {
-        self.0.read().active.clone()
+        let state = self.0.read();
+        state
+            .offered()
+            .map(|tool| tool.spec().name.clone())
+            .collect()
     }
 
     /// The active tools, in the order of their names in the active set.
     pub fn active(&self) -> Vec<Arc<dyn Tool>> {
-        let state = self.0.read();
-        state
-            .active
-            .iter()
-            .filter_map(|name| state.tools.get(name).and_then(|stack| stack.last()))
-            .map(|registered| registered.tool.clone())
-            .collect()
+        self.0.read().offered().cloned().collect()
     }
 
     /// Replaces the active set. Unknown, excluded and repeated names are ignored. Takes effect with the next request.

@@ -60,9 +60,23 @@ pub struct ToolSpec {
     #[serde(default)]
     pub lenient_validation: bool,
     pub source: SourceInfo,
-    /// Catalogue metadata that is only passed through (`namespace`, `annotations`, `exposure` …).
+    /// Catalogue metadata that is only passed through (`namespace`, `annotations` …), and [`ToolSpec::exposure`].
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// How the model and other tools reach a tool (`spec/extension-api.md` §6.1 `exposure`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// Offered to the model while active; other tools may call it.
+    Direct,
+    /// Offered to the model while active; other tools may not call it.
+    ModelOnly,
+    /// Inactive until somebody names it; other tools may call it all the same. `codemode` and `deferred` differ only in
+    /// which lists for the model they are in, and no tool of Pier's makes such lists.
+    OnRequest,
+    /// Out of everybody's reach.
+    Hidden,
 }
 
 fn yes() -> bool {
@@ -91,6 +105,16 @@ impl ToolSpec {
             lenient_validation: false,
             source,
             extra: Map::new(),
+        }
+    }
+
+    /// What the `exposure` of a definition says; a word that is not known says nothing.
+    pub fn exposure(&self) -> Exposure {
+        match self.extra.get("exposure").and_then(Value::as_str) {
+            Some("model-only") => Exposure::ModelOnly,
+            Some("codemode" | "deferred") => Exposure::OnRequest,
+            Some("hidden") => Exposure::Hidden,
+            _ => Exposure::Direct,
         }
     }
 
