@@ -14,7 +14,7 @@ pub use state::{PromptState, render};
 /// Parts of the system prompt that come from flags and files.
 #[derive(Debug, Clone, Default)]
 pub struct PromptConfig {
-    /// `--system-prompt` or `SYSTEM.md`: replaces the preamble and removes `tools`, `rules` and `docs`.
+    /// `--system-prompt` or `SYSTEM.md`: replaces the preamble and removes `tools` and `rules`.
     pub custom: Option<String>,
     /// `--append-system-prompt` or `APPEND_SYSTEM.md`.
     pub append: Option<String>,
@@ -23,8 +23,6 @@ pub struct PromptConfig {
     pub skills: Vec<SkillSummary>,
     /// Prompt templates, for `/name arguments`.
     pub templates: Vec<PromptTemplate>,
-    /// Where the product's documentation is; the `docs` section is left out when absent.
-    pub docs: Option<String>,
     /// Further bullets of the `rules` section.
     pub guidelines: Vec<String>,
     /// Further sections by extension, in order: name and text.

@@ -17,7 +17,7 @@ use crate::tool::Tool;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptOptions {
-    /// Replaces the preamble and removes `tools`, `rules` and `docs`.
+    /// Replaces the preamble and removes `tools` and `rules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_prompt: Option<String>,
     /// The whole text of this run's requests; everything else is then ignored.
@@ -49,9 +49,6 @@ pub struct PromptOptions {
     pub context_files: Vec<ContextFile>,
     #[serde(default, deserialize_with = "nullable")]
     pub skills: Vec<SkillSummary>,
-    /// Where the product's documentation is; not for extensions.
-    #[serde(skip)]
-    pub docs: Option<String>,
 }
 
 /// `null` counts as absent, as extension code that has no types may send it.
@@ -89,7 +86,6 @@ impl PromptOptions {
             cwd: cwd.to_string_lossy().replace('\\', "/"),
             context_files: config.context_files.clone(),
             skills: config.skills.clone(),
-            docs: config.docs.clone(),
             ..PromptOptions::default()
         };
         if let Some(locale) = &config.locale {
@@ -132,17 +128,16 @@ impl PromptOptions {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// These options after extension code edited them.
+    /// Options as extension code edited them.
     ///
     /// # Errors
     /// A member has the wrong type, or a section a name that no tag can have; the text is for the extension's author.
-    pub fn edited(&self, value: &Value) -> Result<Self, String> {
-        let mut edited: PromptOptions = serde_json::from_value(value.clone())
+    pub fn edited(value: &Value) -> Result<Self, String> {
+        let edited: PromptOptions = serde_json::from_value(value.clone())
             .map_err(|error| format!("systemPromptOptions: {error}"))?;
         if let Some(name) = edited.sections.keys().find(|name| !is_section_name(name)) {
             return Err(format!("Invalid system prompt section name: {name}"));
         }
-        edited.docs.clone_from(&self.docs);
         Ok(edited)
     }
 
@@ -218,7 +213,6 @@ mod tests {
 
     fn options() -> PromptOptions {
         let config = PromptConfig {
-            docs: Some("see /docs".into()),
             context_files: vec![ContextFile {
                 path: "/p/AGENTS.md".into(),
                 content: "Be kind.".into(),
@@ -229,14 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_copy_renders_with_its_sections_and_keeps_what_extensions_do_not_see() {
+    fn an_edited_copy_renders_with_its_sections() {
         let before = options();
         let mut value = before.to_value();
         value["sections"] =
             json!({"extra": "More.", "cwd": "/elsewhere", "empty-one": "", "gone": null});
         value["contextFiles"] = json!(null);
-        let text = before.edited(&value).unwrap().text();
-        assert!(text.contains("<docs>\nsee /docs\n</docs>"), "{text}");
+        let text = PromptOptions::edited(&value).unwrap().text();
         assert!(
             text.ends_with("<cwd>\n/elsewhere\n</cwd>\n\n<extra>\nMore.\n</extra>"),
             "{text}"
@@ -252,13 +245,12 @@ mod tests {
         let mut value = before.to_value();
         value["sections"] = json!({"Not A Tag": "x"});
         assert_eq!(
-            before.edited(&value).unwrap_err(),
+            PromptOptions::edited(&value).unwrap_err(),
             "Invalid system prompt section name: Not A Tag"
         );
         value["sections"] = json!({"a": 1});
         assert!(
-            before
-                .edited(&value)
+            PromptOptions::edited(&value)
                 .unwrap_err()
                 .starts_with("systemPromptOptions: ")
         );
@@ -283,6 +275,6 @@ mod tests {
     fn a_forced_text_is_all_there_is() {
         let mut value = options().to_value();
         value["forceSystemPrompt"] = json!("Only this.");
-        assert_eq!(options().edited(&value).unwrap().text(), "Only this.");
+        assert_eq!(PromptOptions::edited(&value).unwrap().text(), "Only this.");
     }
 }

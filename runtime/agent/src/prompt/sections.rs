@@ -1,4 +1,5 @@
-//! Texts of the prompt sections. The wording is ours; names and order are shared with the peers.
+//! Texts of the prompt sections. The wording is ours; names and order are shared with the peers. Their
+//! `docs` section is left out: an installed Pier is one binary, there are no files it could name.
 
 use std::collections::HashSet;
 
@@ -25,7 +26,6 @@ pub fn build_sections(options: &PromptOptions) -> IndexMap<String, String> {
             add("preamble", PREAMBLE.to_owned());
             add("tools", tools_section(options));
             add("rules", rules_section(options));
-            add("docs", options.docs.clone().unwrap_or_default());
         }
     }
     add("addendum", options.append_system_prompt.clone());

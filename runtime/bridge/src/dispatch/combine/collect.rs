@@ -71,7 +71,7 @@ impl Combiner for AgentStart {
         let mut complaint = None;
         let edits = answer.event.take().unwrap_or_default();
         if let Some(edit) = edits.get("systemPromptOptions") {
-            match self.options.edited(edit) {
+            match PromptOptions::edited(edit) {
                 Ok(options) => self.take_options(options),
                 Err(problem) => complaint = Some(problem),
             }
