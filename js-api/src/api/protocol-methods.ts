@@ -12,6 +12,7 @@ import type {
 	Registrations,
 	RequestAuth,
 	SessionSync,
+	StoredBlob,
 	ToolInfo,
 } from "./protocol.ts";
 
@@ -153,6 +154,7 @@ export interface AsyncMethods {
 		{ id?: string; path?: string }
 	>;
 	runBuiltinTool: Method<{ name: string; args: unknown; cwd: string; options?: unknown }, unknown>;
+	putBlob: Method<{ data: string }, StoredBlob>;
 	getApiKey: Method<{ provider: string }, string | null>;
 	requestAuth: Method<{ provider: string; model?: string }, RequestAuth>;
 	refreshModels: Method<None, void>;

@@ -273,6 +273,13 @@ export interface ProviderInfo {
 	configured?: boolean;
 }
 
+/** A file of the blob store; a message refers to it by `ref`. */
+export interface StoredBlob {
+	hash: string;
+	path: string;
+	ref: string;
+}
+
 /** What requests to a provider are made with. */
 export interface RequestAuth {
 	apiKey?: string;

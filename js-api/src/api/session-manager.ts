@@ -3,7 +3,7 @@
 
 import { hostCall, hostCallAsync } from "../host.ts";
 import type { JsonObject } from "./json.ts";
-import type { SessionEntry } from "./protocol.ts";
+import type { SessionEntry, StoredBlob } from "./protocol.ts";
 import { buildContextEntries, buildProjection, type SessionProjection } from "./session-context.ts";
 import type { SessionMirror } from "./session-mirror.ts";
 
@@ -21,6 +21,17 @@ export interface UsageStatistics {
 	cacheWrite: number;
 	cost: number;
 	premiumRequests: number;
+}
+
+/** Bytes for one call of `String.fromCharCode`, which takes arguments up to a limit of the engine's; a multiple of three. */
+const PIECE = 0x6000;
+
+function base64(bytes: Uint8Array): string {
+	let text = "";
+	for (let at = 0; at < bytes.length; at += PIECE) {
+		text += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+	}
+	return text;
 }
 
 export class SessionManagerView {
@@ -103,6 +114,12 @@ export class SessionManagerView {
 		(await hostCallAsync("session.artifact", { op: "save", toolType, content })).id;
 	getArtifactPath = async (id: string): Promise<string | null> =>
 		(await hostCallAsync("session.artifact", { op: "path", id })).path ?? null;
+
+	/** Keeps bytes under their SHA-256 in the agent directory; an image block may have `ref` as its `data`. */
+	putBlob = async (bytes: Uint8Array): Promise<StoredBlob> => {
+		if (!(bytes instanceof Uint8Array)) throw new TypeError("putBlob: expected a Buffer or Uint8Array");
+		return hostCallAsync("putBlob", { data: base64(bytes) });
+	};
 }
 
 /** Entry without the members that the host fills in. */

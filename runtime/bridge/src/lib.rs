@@ -5,6 +5,7 @@
 
 mod agent_port;
 mod artifacts;
+mod blobs;
 mod calls;
 mod children;
 pub mod discovery;

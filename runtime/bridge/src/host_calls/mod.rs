@@ -122,6 +122,9 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     ("session.artifact", |caller, args| {
         Box::pin(state::artifact(caller, args))
     }),
+    ("putBlob", |caller, args| {
+        Box::pin(state::put_blob(caller, args))
+    }),
     ("getApiKey", |caller, args| {
         Box::pin(models::get_api_key(caller, args))
     }),

@@ -1,5 +1,6 @@
 //! Synchronous getters: answered from state that the agent shares, never by asking it to do something.
 
+use base64::Engine as _;
 use pier_agent::tool::ToolRegistry;
 use serde_json::{Value, json};
 
@@ -201,6 +202,20 @@ pub(super) async fn artifact(caller: Caller, args: Args<'static>) -> Answer {
     let id = args.optional_text("id")?.map(str::to_string);
     let run = move || crate::artifacts::run(&directory, &op, &tool, &content, id.as_deref());
     match tokio::task::spawn_blocking(run).await {
+        Ok(answer) => answer.map(Some).map_err(HostCallError::new),
+        Err(error) => Err(HostCallError::new(error.to_string())),
+    }
+}
+
+/// `sessionManager.putBlob`: the bytes come as base64.
+pub(super) async fn put_blob(caller: Caller, args: Args<'static>) -> Answer {
+    caller.require_trust("putBlob")?;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(args.text("data")?)
+        .map_err(|error| HostCallError::arguments(format!("\"data\" is no base64: {error}")))?;
+    let agent_dir = caller.shared.options.agent_dir.clone();
+    let put = move || crate::blobs::put(&agent_dir, &bytes);
+    match tokio::task::spawn_blocking(put).await {
         Ok(answer) => answer.map(Some).map_err(HostCallError::new),
         Err(error) => Err(HostCallError::new(error.to_string())),
     }
