@@ -217,7 +217,9 @@ export class ModelRegistry {
 			for (const event of args.flat()) {
 				if (!isRecord(event)) continue;
 				if (event.type === "done" || event.type === "error") finished = true;
-				stream.push(builder.apply(event));
+				const applied = builder.apply(event);
+				// Of the wire only: on this side the usage is a member of the partial message.
+				if (event.type !== "usage") stream.push(applied);
 			}
 		});
 		const cancel = () =>

@@ -113,7 +113,9 @@ test("complete sends a plain request and rebuilds the partial message from delta
 		assert.deepEqual(options, { maxTokens: 9 });
 		assert.equal(model.id, "m1");
 		assert.deepEqual(context, { messages: [] });
-		await host.send("callback", { handle: onEvent }, [[{ type: "start" }, { type: "text_start", contentIndex: 0 }]]);
+		await host.send("callback", { handle: onEvent }, [
+			[{ type: "usage", usage: { output: 0 } }, { type: "start" }, { type: "text_start", contentIndex: 0 }],
+		]);
 		await host.send("callback", { handle: onEvent }, [
 			{ type: "text_delta", contentIndex: 0, delta: "hel", usage: { output: 1 } },
 		]);
