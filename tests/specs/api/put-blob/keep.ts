@@ -12,6 +12,14 @@ export default function (pi: any) {
 			const { hash, path } = await manager.putBlob(large);
 			const expected = createHash("sha256").update(large).digest("hex");
 			console.log(`large: ${hash === expected && readFileSync(path).equals(Buffer.from(large))}`);
+			const png =
+				"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+			const { ref } = await manager.putBlob(Buffer.from(png, "base64"));
+			const image = { type: "image", data: ref, mimeType: "image/png" };
+			pi.sendMessage({ customType: "picture", display: true, content: [image] });
+			pi.on("context", ({ messages }: any) => {
+				console.log(`the model sees: ${messages[0].content[0].data === png}`);
+			});
 			try {
 				await manager.putBlob("abc");
 			} catch (error) {
