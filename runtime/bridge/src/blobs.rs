@@ -2,7 +2,7 @@
 //! refers to `blob:sha256:<hash>`. Blocking.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ pub(crate) fn put(agent_dir: &Path, bytes: &[u8]) -> Result<Value, String> {
     Ok(json!({"hash": hash, "path": path, "ref": format!("blob:sha256:{hash}")}))
 }
 
-fn write(directory: &Path, path: &PathBuf, bytes: &[u8]) -> std::io::Result<()> {
+fn write(directory: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
