@@ -27,6 +27,19 @@ export function connectHost(connected: HostPort): void {
 	port = connected;
 }
 
+let route: (() => number | undefined) | undefined;
+
+/** Says for which session of this isolate the running code calls the host; `undefined` = the isolate's own. */
+export function routeHostCalls(current: () => number | undefined): void {
+	route = current;
+}
+
+/** A method's name as the host routes it. */
+function routed(method: string): string {
+	const realm = route?.();
+	return realm === undefined ? method : `@${realm}/${method}`;
+}
+
 function connectedPort(): HostPort {
 	if (port === undefined) throw new Error("The Pier host is not connected in this realm.");
 	return port;
@@ -45,7 +58,7 @@ export function hostCall<K extends keyof SyncMethods>(
 	let answer: string | undefined;
 	const args = toJsonText(params[0] ?? {}, `host call ${method}`);
 	try {
-		answer = connectedPort().call(method, args);
+		answer = connectedPort().call(routed(method), args);
 	} catch (error) {
 		throw errorFromHost(error);
 	}
@@ -60,7 +73,7 @@ export async function hostCallAsync<K extends keyof AsyncMethods>(
 	const args = toJsonText(params[0] ?? {}, `host call ${method}`);
 	let answer: string | undefined;
 	try {
-		answer = await connectedPort().callAsync(method, args);
+		answer = await connectedPort().callAsync(routed(method), args);
 	} catch (error) {
 		throw errorFromHost(error);
 	}
@@ -84,17 +97,26 @@ export type KindHandler<K extends keyof HandlerKinds> = (
 
 export type KindTable = { [K in keyof HandlerKinds]: KindHandler<K> };
 
+/** Whose handlers a call goes to, and how code is run as theirs. */
+export interface Receiver {
+	table: KindTable;
+	enter<T>(fn: () => T): T;
+}
+
 /**
- * Installs the handlers of this isolate. A handler that answers without waiting is answered without a promise, because
+ * Installs the handlers of this isolate; a header with `realm` goes to those that `receiver` answers. A handler that answers without waiting is answered without a promise, because
  * most dispatches are synchronous and a promise costs a turn of the event loop.
  */
-export function setHandlers(table: KindTable): void {
-	connectedPort().setHandler((kind, header, payload) => {
+export function setHandlers(own: KindTable, receiver: (realm: number, kind: string) => Receiver): void {
+	connectedPort().setHandler((kind, text, payload) => {
+		const header = text === "" ? {} : JSON.parse(text);
+		const other = header.realm === undefined ? undefined : receiver(header.realm, kind);
+		const table = other?.table ?? own;
 		const handler = (table as Record<string, ((h: unknown, p: string | undefined) => unknown) | undefined>)[kind];
 		if (!Object.hasOwn(table, kind) || handler === undefined) {
 			throw new TypeError(`Unknown call kind "${kind}" from the host`);
 		}
-		const outcome = handler(header === "" ? {} : JSON.parse(header), payload);
+		const outcome = other === undefined ? handler(header, payload) : other.enter(() => handler(header, payload));
 		if (isThenable(outcome)) return Promise.resolve(outcome).then((value) => encode(kind, value));
 		return encode(kind, outcome);
 	});

@@ -7,6 +7,7 @@ import { isRecord } from "./json.ts";
 import { type ModelRegistry, modelRegistryOf } from "./model-registry.ts";
 import { onDemand } from "./on-demand.ts";
 import type { HostMode, HostState } from "./protocol.ts";
+import { bound, boundView, within } from "./realm.ts";
 import type { ExtensionRecord } from "./record.ts";
 import type { Runtime } from "./runtime.ts";
 import type { SessionManagerView } from "./session-manager.ts";
@@ -77,7 +78,7 @@ const MEMBERS = {
 	ui: (env: ContextEnv): ExtensionUi => {
 		env.guard();
 		env.ui ??= createUi(new UiEnv(env.runtime, env.record, env.callId, env.guard));
-		return env.ui;
+		return boundView(env.runtime, env.ui);
 	},
 	hasUI: (env: ContextEnv): boolean => {
 		env.guard();
@@ -93,11 +94,11 @@ const MEMBERS = {
 	},
 	sessionManager: (env: ContextEnv): SessionManagerView => {
 		env.guard();
-		return env.runtime.session.manager;
+		return boundView(env.runtime, env.runtime.session.manager);
 	},
 	modelRegistry: (env: ContextEnv): ModelRegistry => {
 		env.guard();
-		return modelRegistryOf(env.record);
+		return boundView(env.runtime, modelRegistryOf(env.record));
 	},
 	model: (env: ContextEnv) => stateOf(env).model ?? undefined,
 	scopedModels: (env: ContextEnv) => stateOf(env).scopedModels ?? [],
@@ -129,11 +130,19 @@ const MEMBERS = {
 type Members = typeof MEMBERS;
 export type ExtensionContext = { -readonly [K in keyof Members]: ReturnType<Members[K]> };
 
+/** Reads a member as code of the extension whose context it is. */
+function read(env: ContextEnv, member: (env: ContextEnv) => unknown): unknown {
+	return bound(
+		env.runtime,
+		within(env.runtime, () => member(env)),
+	);
+}
+
 /** A context with own, enumerable accessors. */
 export function createContext(env: ContextEnv): ExtensionContext {
 	const descriptors: PropertyDescriptorMap = {};
 	for (const [name, member] of Object.entries(MEMBERS)) {
-		descriptors[name] = { get: () => member(env), enumerable: true, configurable: true };
+		descriptors[name] = { get: () => read(env, member), enumerable: true, configurable: true };
 	}
 	return Object.defineProperties({}, descriptors) as ExtensionContext;
 }
@@ -142,7 +151,7 @@ export function createContext(env: ContextEnv): ExtensionContext {
 export function createLightContext(env: ContextEnv): ExtensionContext {
 	return onDemand(
 		() => createContext(env),
-		(key) => (Object.hasOwn(MEMBERS, key) ? MEMBERS[key as keyof Members](env) : Reflect.get(Object.prototype, key)),
+		(key) => (Object.hasOwn(MEMBERS, key) ? read(env, MEMBERS[key as keyof Members]) : Reflect.get(Object.prototype, key)),
 	);
 }
 

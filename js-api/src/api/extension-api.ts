@@ -11,6 +11,7 @@ import { installedLibrary } from "./libraries.ts";
 import { optionalMembers } from "./optional-members.ts";
 import { adaptProvider } from "./provider-object.ts";
 import type { FlagValue } from "./protocol.ts";
+import { boundMethods } from "./realm.ts";
 import type { ExtensionRecord } from "./record.ts";
 import {
 	describeCommand,
@@ -270,8 +271,8 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 		if (record.phase === "active") hostCall("setLabel", { ext, label });
 	}
 
-	return {
-		logger: createLogger(ext),
+	return boundMethods(runtime, {
+		logger: boundMethods(runtime, createLogger(ext)),
 		get pi(): object {
 			return library("pi");
 		},
@@ -284,7 +285,7 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 		get arktype(): object {
 			return library("arktype");
 		},
-		events: runtime.bus.facade(record, usable),
+		events: boundMethods(runtime, runtime.bus.facade(record, usable)),
 		...registrations,
 		...actions,
 		setLabel,
@@ -296,5 +297,5 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 			return runExec(runtime, record, command, args, options);
 		},
 		...optionalMembers(record, usable),
-	};
+	});
 }

@@ -1,20 +1,35 @@
 // The table of calls that the host makes into this isolate. Routing only; every kind is one line that names its file.
 
-import { setHandlers } from "../host.ts";
+import { type KindTable, setHandlers } from "../host.ts";
 import { runBashExec } from "./bash-operations.ts";
 import { childTool } from "./child-tools.ts";
 import { checkService, collectProfile, completions, runCommand, runShortcut } from "./commands.ts";
 import { dispatch } from "./dispatch.ts";
 import { loadExtension } from "./load.ts";
 import { runOAuth, runRefreshModels } from "./oauth.ts";
+import { endRealm, realmRuntime, within } from "./realm.ts";
 import { releaseToolCalls, render, transformMarkdown } from "./render.ts";
-import type { Runtime } from "./runtime.ts";
+import { Runtime } from "./runtime.ts";
 import { runStream } from "./stream.ts";
 import { executeTool, prepareArguments, toolSession } from "./tools.ts";
 
 /** Connects `runtime` to the host. */
 export function startApi(runtime: Runtime): void {
-	setHandlers({
+	const tables = new WeakMap<Runtime, KindTable>();
+	setHandlers(tableOf(runtime), (number, kind) => {
+		const other = realmRuntime(number, kind, () => {
+			const made = new Runtime();
+			made.namespaces = runtime.namespaces;
+			return made;
+		});
+		const table = tables.get(other) ?? tableOf(other);
+		tables.set(other, table);
+		return { table, enter: (fn) => within(other, fn) };
+	});
+}
+
+function tableOf(runtime: Runtime): KindTable {
+	return {
 		load: (header) => loadExtension(runtime, header),
 		bind: (header) => {
 			runtime.bound = header;
@@ -58,7 +73,8 @@ export function startApi(runtime: Runtime): void {
 			// Subscriptions made through the old objects go with them (§4.5).
 			runtime.bus.removeAll(record);
 		},
-	});
+		realmEnd: () => endRealm(runtime),
+	};
 }
 
 function callback(runtime: Runtime, header: { handle: number; callId?: number }, payload: string | undefined): unknown {

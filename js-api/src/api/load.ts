@@ -6,6 +6,7 @@ import { InvalidFactoryError, toError } from "./errors.ts";
 import { createExtensionApi } from "./extension-api.ts";
 import { adoptReturned, customToolApi } from "./legacy.ts";
 import type { LoadHeader, Registrations } from "./protocol.ts";
+import { inlineFactory } from "./realm.ts";
 import { ExtensionRecord } from "./record.ts";
 import { collectRegistrations } from "./registration.ts";
 import type { Runtime } from "./runtime.ts";
@@ -36,8 +37,7 @@ export async function loadExtension(runtime: Runtime, header: LoadHeader): Promi
 	for (const [name, value] of Object.entries(header.flags ?? {})) runtime.flagValues.set(name, value);
 	runtime.records.set(header.ext, record);
 	try {
-		const module = await importModule(header.entry);
-		const factory = findFactory(module, header.path);
+		const factory = inlineFactory(header.entry) ?? findFactory(await importModule(header.entry), header.path);
 		const surface = header.surface ?? "extension";
 		const api = createExtensionApi(runtime, record);
 		record.mutators = api;

@@ -3,11 +3,12 @@
 
 import "../host-native.ts";
 import type { CallCarrier } from "./calls.ts";
+import { type Storage, useRealmStorage } from "./realm.ts";
 import { startApi } from "./handler.ts";
 import { currentRuntime } from "./runtime.ts";
 
 interface AsyncHooks {
-	AsyncLocalStorage: new () => CallCarrier;
+	AsyncLocalStorage: new <S>() => Storage<S>;
 }
 
 /**
@@ -16,7 +17,9 @@ interface AsyncHooks {
  */
 function useAsyncStorage(): void {
 	const hooks = globalThis.process?.getBuiltinModule?.("node:async_hooks") as AsyncHooks | undefined;
-	if (hooks !== undefined) currentRuntime().calls.useCarrier(new hooks.AsyncLocalStorage());
+	if (hooks === undefined) return;
+	currentRuntime().calls.useCarrier(new hooks.AsyncLocalStorage<number>() as CallCarrier);
+	useRealmStorage(() => new hooks.AsyncLocalStorage());
 }
 
 currentRuntime().onFirstLoad = useAsyncStorage;

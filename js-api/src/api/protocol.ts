@@ -91,6 +91,7 @@ export type StreamHook = "payload" | "response" | "event";
 /** Header type of every call kind. */
 export interface HandlerKinds {
 	load: LoadHeader;
+	realmEnd: Record<string, never>;
 	bind: BindHeader;
 	dispatch: DispatchHeader;
 	executeTool: ExecuteToolHeader;

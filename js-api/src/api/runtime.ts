@@ -9,6 +9,7 @@ import { toError } from "./errors.ts";
 import { EventBus } from "./event-bus.ts";
 import type { BindHeader, FlagValue, LoadHeader, Registrations, UiFlavor } from "./protocol.ts";
 import type { ExtensionRecord } from "./record.ts";
+import { currentRealm, type Realm } from "./realm.ts";
 import { SessionMirror } from "./session-mirror.ts";
 import { StateCache } from "./state.ts";
 import type { Namespaces } from "./types.ts";
@@ -31,6 +32,8 @@ export class Runtime {
 	/** One map for all extensions (§7.3). */
 	readonly flagValues = new Map<string, FlagValue>();
 	namespaces: Namespaces = {};
+	/** Set for extensions that a session of this isolate was given as functions. */
+	realm: Realm | undefined;
 	bound: BindHeader | undefined;
 	/** Runs once before the first extension loads: what must not happen while a snapshot is made. */
 	onFirstLoad: ((header: LoadHeader) => void) | undefined;
@@ -106,8 +109,10 @@ export class Runtime {
 
 let current: Runtime | undefined;
 
-/** The realm's runtime. */
+/** The runtime of the running code. */
 export function currentRuntime(): Runtime {
+	const realm = currentRealm();
+	if (realm !== undefined) return realm.runtime;
 	current ??= new Runtime();
 	return current;
 }

@@ -26,13 +26,13 @@ mod wire;
 
 pub use agent_port::{AgentPort, PromptCommands};
 pub use children::{
-    ChildPrompt, ChildRequest, ChildResources, ChildScoped, ChildSession, ChildTemplate, Inherited,
-    MadeSession, SessionMaker,
+    ChildInline, ChildPrompt, ChildRequest, ChildResources, ChildScoped, ChildSession,
+    ChildTemplate, Inherited, MadeSession, SessionMaker,
 };
 pub use dispatch::hooks::BridgeHooks;
 pub use host::{
-    Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, LoadOutcome,
-    Mode, ShortcutInfo,
+    Binding, CommandInfo, DiscoveryPlan, ExtensionHost, ExtensionSummary, HostOptions, Inline,
+    InlinePlace, LoadOutcome, Mode, ShortcutInfo,
 };
 pub use limits::{Budget, Limits};
 pub use registry::flags::{DeclaredFlag, GivenFlag};

@@ -23,10 +23,11 @@ use pier_protocol::extension::ExtensionErrorReport;
 use serde_json::{Map, Value};
 
 pub use request::{
-    ChildPrompt, ChildRequest, ChildResources, ChildScoped, ChildSession, ChildTemplate,
+    ChildInline, ChildPrompt, ChildRequest, ChildResources, ChildScoped, ChildSession,
+    ChildTemplate,
 };
 
-use crate::host::{ExtensionHost, Shared};
+use crate::host::{ExtensionHost, Inline, Shared};
 use crate::isolate::HostCallError;
 use crate::session_port::Session;
 use crate::wire::ExtId;
@@ -43,6 +44,8 @@ pub struct Inherited {
     pub providers: Arc<ProviderRegistry>,
     /// Tools that run in the isolate that asked.
     pub custom_tools: Vec<Arc<dyn Tool>>,
+    /// Extensions that are functions of the isolate that asked.
+    pub inline: Option<Inline>,
     /// Values of extension flags.
     pub flags: Map<String, Value>,
     pub cwd: PathBuf,

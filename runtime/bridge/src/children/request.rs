@@ -23,6 +23,8 @@ pub struct ChildRequest {
     pub tools: Option<Vec<String>>,
     pub exclude_tools: Vec<String>,
     pub custom_tools: Vec<ToolRegistration>,
+    /// Extensions that are functions.
+    pub inline: Option<ChildInline>,
     /// Settings instead of those in files.
     pub settings: Option<Map<String, Value>>,
     /// Settings on top of those in files.
@@ -31,6 +33,13 @@ pub struct ChildRequest {
     pub resources: ChildResources,
     /// Instructions that the caller has put together; files are not read then.
     pub prompt: Option<ChildPrompt>,
+}
+
+/// Functions that the isolate keeps under a number.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct ChildInline {
+    pub token: u64,
+    pub count: usize,
 }
 
 /// A model of the scoped list.

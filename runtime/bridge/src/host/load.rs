@@ -8,12 +8,13 @@ use std::time::Duration;
 use pier_protocol::extension::{ExtensionErrorReport, Registrations};
 use serde_json::json;
 
-use super::builtin;
 use super::services::Services;
 use super::slot::IsolateSlot;
 use super::{ExtensionHost, Shared};
+use super::{builtin, inline};
 use crate::discovery::{DiscoveredExtension, Discovery, PackageKey, file_url};
 use crate::dispatch::rules::unknown_event;
+use crate::isolate::realm::Realm;
 use crate::isolate::{CallError, IsolateSpec};
 use crate::registry::{ExtensionInfo, Identity, Loaded, merge, parse};
 use crate::report::describe;
@@ -280,6 +281,14 @@ impl Shared {
         if let Some(slot) = known {
             return Ok(slot);
         }
+        let place = self.inline_place.read().clone();
+        if let Some(isolate) = place.filter(|_| inline::is_inline(&first.extension)) {
+            let slot = IsolateSlot::in_realm(package.clone(), isolate.name.clone(), &isolate);
+            let slot = Arc::new(slot);
+            slot.start(Arc::new(Realm::open(self, &slot, &isolate)));
+            self.isolates.lock().push(slot.clone());
+            return Ok(slot);
+        }
         let name = crate::discovery::derived_name(&first.extension.path);
         let slot = Arc::new(IsolateSlot::new(
             package.clone(),
@@ -314,6 +323,7 @@ impl Shared {
         let path = shown(extension);
         let entry = match extension.entry.to_str() {
             Some(builtin::ENTRY) => builtin::ENTRY.to_string(),
+            Some(entry) if inline::is_inline(extension) => entry.to_owned(),
             _ => file_url(&extension.entry),
         };
         let cwd = self.cwd();

@@ -8,6 +8,7 @@ mod builtin;
 mod commands;
 mod faults;
 mod info;
+mod inline;
 mod invoke;
 mod load;
 mod reload;
@@ -28,6 +29,7 @@ use serde_json::{Map, Value};
 
 pub use bind::{Binding, Mode};
 pub use info::{CommandInfo, ExtensionSummary, ShortcutInfo};
+pub use inline::{Inline, InlinePlace};
 pub use load::LoadOutcome;
 
 use crate::calls::CallTable;
@@ -100,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) session: RwLock<Option<Session>>,
     /// Held while the built-in providers are loaded.
     pub(crate) builtin_lock: tokio::sync::Mutex<()>,
+    /// The isolate of the functions that this session was given as extensions.
+    pub(crate) inline_place: RwLock<Option<Arc<IsolateSlot>>>,
     /// Finds extensions again for a reload.
     pub(crate) plan: RwLock<Option<DiscoveryPlan>>,
     /// Given on the command line; kept over reloads.
@@ -150,6 +154,7 @@ impl ExtensionHost {
             binding: RwLock::new(Binding::default()),
             session: RwLock::new(None),
             builtin_lock: tokio::sync::Mutex::new(()),
+            inline_place: RwLock::new(None),
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
             children: crate::children::Children::default(),

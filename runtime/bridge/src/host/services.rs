@@ -23,9 +23,16 @@ impl Services {
         }
     }
 
-    fn owner(&self) -> Result<(Arc<Shared>, Arc<IsolateSlot>), HostCallError> {
+    /// Who answers a method, and its name: a realm of the isolate has another session.
+    fn owner<'a>(
+        &self,
+        method: &'a str,
+    ) -> Result<(Arc<Shared>, Arc<IsolateSlot>, &'a str), HostCallError> {
         match (self.shared.upgrade(), self.slot.upgrade()) {
-            (Some(shared), Some(slot)) if !slot.has_ended() => Ok((shared, slot)),
+            (Some(shared), Some(slot)) if !slot.has_ended() => match slot.realms.route(method)? {
+                (Some((shared, slot)), method) => Ok((shared, slot, method)),
+                (None, method) => Ok((shared, slot, method)),
+            },
             _ => Err(HostCallError::new(
                 "This extension was shut down; the host no longer answers it.",
             )),
@@ -35,7 +42,7 @@ impl Services {
 
 impl IsolateHost for Services {
     fn call_sync(&self, method: &str, args: &str) -> Result<Option<String>, HostCallError> {
-        let (shared, slot) = self.owner()?;
+        let (shared, slot, method) = self.owner(method)?;
         // Timers and tasks that a host call starts belong to the host's runtime, not to the isolate's.
         let _runtime = shared.runtime.enter();
         host_calls::call_sync(&shared, &slot, method, args)
@@ -46,8 +53,13 @@ impl IsolateHost for Services {
         method: String,
         args: String,
     ) -> BoxFuture<'static, Result<Option<String>, HostCallError>> {
-        match self.owner() {
-            Ok((shared, slot)) => Box::pin(host_calls::call_async(shared, slot, method, args)),
+        match self.owner(&method) {
+            Ok((shared, slot, method)) => Box::pin(host_calls::call_async(
+                shared,
+                slot,
+                method.to_owned(),
+                args,
+            )),
             Err(error) => Box::pin(async move { Err(error) }),
         }
     }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::discovery::PackageKey;
+use crate::isolate::realm::Realms;
 use crate::isolate::{CallError, IsolateApi, JsFailure, PermissionProfile, StopCause};
 use crate::wire::ExtId;
 
@@ -43,6 +44,10 @@ pub(crate) struct IsolateSlot {
     stuck: watch::Sender<Option<JsFailure>>,
     /// Set once its end was handled, so that it is handled once.
     ended: AtomicBool,
+    /// Extensions of other sessions that live in this isolate.
+    pub(crate) realms: Realms,
+    /// The isolate that this one is a realm of.
+    within: Option<Arc<IsolateSlot>>,
 }
 
 impl IsolateSlot {
@@ -63,7 +68,22 @@ impl IsolateSlot {
             storm: Mutex::default(),
             stuck: watch::Sender::new(None),
             ended: AtomicBool::new(false),
+            realms: Realms::default(),
+            within: None,
         }
+    }
+
+    /// A slot for a realm of another slot's isolate, with its permissions.
+    pub(crate) fn in_realm(package: PackageKey, name: String, isolate: &Arc<Self>) -> Self {
+        Self {
+            within: Some(isolate.clone()),
+            ..Self::new(package, name, isolate.root.clone(), isolate.permissions)
+        }
+    }
+
+    /// The slot of the isolate itself.
+    pub(crate) fn isolate(self: &Arc<Self>) -> Arc<Self> {
+        self.within.as_ref().unwrap_or(self).clone()
     }
 
     /// Gives the slot its isolate, right after it was started.

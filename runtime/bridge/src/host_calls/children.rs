@@ -16,7 +16,9 @@ use crate::calls::Purpose;
 use crate::children::events::Pump;
 use crate::children::tool::CustomTool;
 use crate::children::{Child, ChildRequest, ChildResources, Inherited, next_id};
+use crate::discovery::Profile;
 use crate::dispatch::payload::value;
+use crate::host::Inline;
 use crate::isolate::HostCallError;
 
 fn failed(error: SessionError) -> HostCallError {
@@ -57,6 +59,11 @@ pub(super) async fn create(caller: Caller, mut args: Args<'static>) -> Answer {
         .into_iter()
         .map(|tool| Arc::new(CustomTool::new(shared, &caller.slot, ext, id, tool)) as Arc<dyn Tool>)
         .collect();
+    let inline = request.inline.take().map(|given| {
+        let profile = shared.registry.get(ext).map(|info| info.profile);
+        let profile = profile.unwrap_or(Profile::Pi);
+        Inline::new(&caller.slot, profile, given.token, given.count)
+    });
     let cwd = shared.cwd();
     let same_project = request.cwd.as_ref().is_none_or(|wanted| *wanted == cwd);
     let reports = Arc::downgrade(shared);
@@ -72,6 +79,7 @@ pub(super) async fn create(caller: Caller, mut args: Args<'static>) -> Answer {
     let inherited = Inherited {
         providers: Arc::new(shared.options.providers.inherit(agent, shared.hooks())),
         custom_tools,
+        inline,
         flags: shared.flag_values.read().clone(),
         // Another project's files were never decided about.
         trusted: same_project && shared.trusted.load(std::sync::atomic::Ordering::Acquire),

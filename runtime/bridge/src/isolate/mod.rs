@@ -7,6 +7,7 @@ pub mod clock;
 pub mod engine;
 #[cfg(any(test, feature = "fake-isolate"))]
 pub mod fake;
+pub(crate) mod realm;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -163,10 +163,15 @@ impl SessionMaker for Maker {
         host.set_flag_values(inherited.flags);
         host.set_session_maker(self.clone(), inherited.depth);
         host.set_error_sink(inherited.reports.clone());
+        let inline = inherited.inline.map(|inline| {
+            host.set_inline_place(inline.place);
+            inline.extensions
+        });
         let places = extensions::Places {
             cwd,
             agent_dir: options.agent_dir.clone(),
             choice: options.resources.clone(),
+            inline: inline.unwrap_or_default(),
         };
         let outcome = places.load_all(&host, trusted).await;
         for tool in inherited.custom_tools {

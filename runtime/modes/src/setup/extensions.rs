@@ -6,7 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pier_agent::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
 use pier_agent::prompt::PromptConfig;
-use pier_bridge::discovery::{Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer};
+use pier_bridge::discovery::{
+    DiscoveredExtension, Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer,
+};
 use pier_bridge::trust::{DefaultTrust, TrustQuestion, TrustSource};
 use pier_bridge::{ExtensionHost, LoadOutcome};
 use pier_protocol::extension::ExtensionErrorReport;
@@ -23,6 +25,8 @@ pub(super) struct Places {
     pub(super) cwd: PathBuf,
     pub(super) agent_dir: PathBuf,
     pub(super) choice: ResourceChoice,
+    /// Functions of the extension that started the session.
+    pub(super) inline: Vec<DiscoveredExtension>,
 }
 
 impl Places {
@@ -51,6 +55,7 @@ impl Places {
                 .extensions
                 .retain(|extension| extension.scope != Scope::Project);
         }
+        discovery.extensions.extend(self.inline.iter().cloned());
         discovery
     }
 

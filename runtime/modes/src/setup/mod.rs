@@ -264,6 +264,7 @@ impl Loading {
             cwd: options.cwd.clone(),
             agent_dir: options.agent_dir.clone(),
             choice: options.resources.clone(),
+            inline: Vec::new(),
         };
         warn_all(&host.load_models_file());
         if host.models_file_needs_others()

@@ -2,6 +2,7 @@
 
 import { extend } from "../../../api/context.ts";
 import { isRecord } from "../../../api/json.ts";
+import { forgetFactories, keepFactories } from "../../../api/realm.ts";
 import { describeTool } from "../../../api/registration.ts";
 import { currentRuntime } from "../../../api/runtime.ts";
 import { createToolContext } from "../../../api/tool-context.ts";
@@ -11,7 +12,7 @@ import { hostCallAsync } from "../../../host.ts";
 import { getSessionCwd, resolveFrom } from "../../host-info.ts";
 import { SessionManager } from "../session-manager.ts";
 import { SettingsManager } from "../settings.ts";
-import { type ExtensionsResult, fromLoader, type ResourceLoader } from "./resource-loader.ts";
+import { type ExtensionsResult, factoriesOf, factoryList, fromLoader, type ResourceLoader } from "./resource-loader.ts";
 import { AgentSession } from "./session.ts";
 
 export interface CreateAgentSessionOptions {
@@ -29,6 +30,8 @@ export interface CreateAgentSessionOptions {
 	excludeTools?: string[];
 	customTools?: unknown[];
 	resourceLoader?: ResourceLoader;
+	/** xcsh: extensions as functions, behind those of the loader. */
+	extensions?: unknown[];
 	/** Default: a new file among the project's sessions. */
 	sessionManager?: SessionManager;
 	settingsManager?: SettingsManager;
@@ -101,8 +104,15 @@ export async function createAgentSession(options: CreateAgentSessionOptions = {}
 		...settingsManager.forSession(),
 		...(options.resourceLoader === undefined ? {} : await fromLoader(options.resourceLoader)),
 	};
+	const factories = [...factoriesOf(options.resourceLoader), ...factoryList("extensions", options.extensions)];
+	const inline = factories.length === 0 ? undefined : keepFactories(factories);
+	if (inline !== undefined) Object.assign(request, { inline: { token: inline, count: factories.length } });
 	const callId = runtime.calls.current;
-	const created = await hostCallAsync("child.create", { ...(callId === undefined ? {} : { callId }), request });
+	const creating = hostCallAsync("child.create", { ...(callId === undefined ? {} : { callId }), request });
+	const created = await creating.catch((error: unknown) => {
+		if (inline !== undefined) forgetFactories(inline);
+		throw error;
+	});
 	const { session: id, ext } = created;
 	const session = new AgentSession({
 		id,
@@ -110,6 +120,7 @@ export async function createAgentSession(options: CreateAgentSessionOptions = {}
 		sessionManager,
 		settingsManager,
 		resourceLoader: options.resourceLoader,
+		inline,
 	});
 	if (tools.size > 0) {
 		runtime.childTools.set(id, { tools, context: (call) => toolContext(session, ext, call) });

@@ -2,7 +2,7 @@
 
 import type { ChildResources } from "../../../api/protocol-methods.ts";
 import { hostCallAsync } from "../../../host.ts";
-import { NotAvailableError } from "../unavailable.ts";
+import { isRecord } from "../../../api/json.ts";
 
 interface Diagnostic {
 	type: string;
@@ -10,6 +10,7 @@ interface Diagnostic {
 }
 
 type Named = Record<string, unknown>;
+type Factory = (pi: unknown) => unknown;
 
 export interface ExtensionsResult {
 	extensions: { path: string; resolvedPath?: string }[];
@@ -37,6 +38,7 @@ export interface DefaultResourceLoaderOptions {
 	additionalExtensionPaths?: string[];
 	additionalSkillPaths?: string[];
 	additionalPromptTemplatePaths?: string[];
+	/** Extensions as functions. They run in the calling isolate, as extensions of the session. */
 	extensionFactories?: unknown[];
 	noExtensions?: boolean;
 	noSkills?: boolean;
@@ -64,6 +66,7 @@ export interface DefaultResourceLoaderOptions {
 export class DefaultResourceLoader implements ResourceLoader {
 	[other: string]: unknown;
 	readonly #options: DefaultResourceLoaderOptions;
+	readonly #factories: readonly Factory[];
 	#read: ChildResources = {
 		systemPrompt: null,
 		appendSystemPrompt: [],
@@ -75,13 +78,8 @@ export class DefaultResourceLoader implements ResourceLoader {
 	#loaded = false;
 
 	constructor(options: DefaultResourceLoaderOptions = {}) {
-		if (options.extensionFactories !== undefined && options.extensionFactories.length > 0) {
-			throw new NotAvailableError(
-				"extensionFactories",
-				"every extension has an isolate of its own; name its file in additionalExtensionPaths, or pass customTools to createAgentSession",
-			);
-		}
 		this.#options = options;
+		this.#factories = factoryList("extensionFactories", options.extensionFactories);
 	}
 
 	async reload(): Promise<void> {
@@ -96,6 +94,11 @@ export class DefaultResourceLoader implements ResourceLoader {
 	/** Reads once. */
 	async ready(): Promise<void> {
 		if (!this.#loaded) await this.reload();
+	}
+
+	/** @internal */
+	factories(): readonly Factory[] {
+		return this.#factories;
 	}
 
 	/** @internal Where the host looks. */
@@ -148,6 +151,22 @@ export class DefaultResourceLoader implements ResourceLoader {
 		const base = this.#read.appendSystemPrompt;
 		return this.#options.appendSystemPromptOverride?.(base) ?? base;
 	}
+}
+
+/** Checks a list of functions; `{factory}` is pi's form for one with a name. */
+export function factoryList(what: string, given: unknown): Factory[] {
+	if (given === undefined) return [];
+	if (!Array.isArray(given)) throw new TypeError(`${what}: must be an array of functions`);
+	return given.map((item: unknown, index) => {
+		const factory = isRecord(item) ? item.factory : item;
+		if (typeof factory !== "function") throw new TypeError(`${what}[${index}]: must be a function`);
+		return factory as Factory;
+	});
+}
+
+/** The functions that a loader brings. */
+export function factoriesOf(loader: ResourceLoader | undefined): readonly Factory[] {
+	return loader instanceof DefaultResourceLoader ? loader.factories() : [];
 }
 
 /** The part of a request that says what a loader found. */

@@ -4,7 +4,8 @@ import type { ChildState } from "../../../api/protocol-methods.ts";
 import type { ModelInfo, SessionEntry, ToolInfo } from "../../../api/protocol.ts";
 import { isRecord } from "../../../api/json.ts";
 import { currentModelRegistry, type ModelRegistry } from "../../../api/model-registry.ts";
-import { currentRuntime } from "../../../api/runtime.ts";
+import { forgetFactories, within } from "../../../api/realm.ts";
+import { currentRuntime, type Runtime } from "../../../api/runtime.ts";
 import { SessionMirror } from "../../../api/session-mirror.ts";
 import { hostCall, hostCallAsync } from "../../../host.ts";
 import type { SessionManager } from "../session-manager.ts";
@@ -32,6 +33,8 @@ interface Parts {
 	sessionManager: SessionManager;
 	settingsManager: SettingsManager;
 	resourceLoader: ResourceLoader | undefined;
+	/** Of the extensions that it was given as functions. */
+	inline: number | undefined;
 }
 
 type Fields = Record<string, unknown>;
@@ -54,6 +57,9 @@ export class AgentSession {
 		abort(): void;
 		waitForIdle(): Promise<void>;
 	};
+	/** Where it was made; what it asks the host is asked from there. */
+	readonly #runtime: Runtime = currentRuntime();
+	readonly #inline: number | undefined;
 	readonly #id: number;
 	readonly #ext: number;
 	readonly #listeners = new Set<AgentSessionEventListener>();
@@ -63,13 +69,14 @@ export class AgentSession {
 	/** @internal */
 	constructor(parts: Parts) {
 		this.#id = parts.id;
+		this.#inline = parts.inline;
 		this.#ext = parts.ext;
 		this.sessionManager = parts.sessionManager;
 		this.settingsManager = parts.settingsManager;
 		this.resourceLoader = parts.resourceLoader;
 		const mirror = new SessionMirror({
 			version: () => this.#get("version"),
-			sync: (known) => hostCall("child.sync", { session: this.#id, ...known }),
+			sync: (known) => this.#here(() => hostCall("child.sync", { session: this.#id, ...known })),
 		});
 		this.sessionManager.attach(mirror.manager, (entry) => this.#act("append", { entry }).id);
 		const session = this;
@@ -83,21 +90,25 @@ export class AgentSession {
 		};
 	}
 
+	#here<T>(fn: () => T): T {
+		return within(this.#runtime, fn);
+	}
+
 	#get(what: string) {
-		return hostCall("child.get", { session: this.#id, what });
+		return this.#here(() => hostCall("child.get", { session: this.#id, what }));
 	}
 
 	#act(op: string, fields: Fields = {}): { id: string } {
-		return hostCall("child.act", { session: this.#id, op, ...fields });
+		return this.#here(() => hostCall("child.act", { session: this.#id, op, ...fields }));
 	}
 
 	#run(op: string, fields: Fields = {}) {
-		const callId = currentRuntime().calls.current;
-		return hostCallAsync("child.run", { session: this.#id, op, ...given({ callId, ...fields }) });
+		const callId = this.#runtime.calls.current;
+		return this.#here(() => hostCallAsync("child.run", { session: this.#id, op, ...given({ callId, ...fields }) }));
 	}
 
 	get #state(): ChildState {
-		return hostCall("child.state", { session: this.#id });
+		return this.#here(() => hostCall("child.state", { session: this.#id }));
 	}
 
 	// ------------------------------------------------------------ events and life
@@ -114,7 +125,7 @@ export class AgentSession {
 	}
 
 	#connect(): void {
-		const runtime = currentRuntime();
+		const runtime = this.#runtime;
 		const reader = new EventReader();
 		const handle = runtime.callbacks.add(([events]) => {
 			for (const event of events as AgentSessionEvent[]) this.#tell(reader.read(event));
@@ -133,7 +144,7 @@ export class AgentSession {
 			try {
 				listener(event);
 			} catch (error) {
-				currentRuntime().report(this.#ext, `subscribe:${event.type}`, error);
+				this.#here(() => this.#runtime.report(this.#ext, `subscribe:${event.type}`, error));
 			}
 		}
 	}
@@ -142,7 +153,7 @@ export class AgentSession {
 		const handle = this.#handle;
 		if (handle === undefined) return;
 		this.#handle = undefined;
-		currentRuntime().callbacks.release([handle]);
+		this.#runtime.callbacks.release([handle]);
 		if (!this.#disposed) this.#act("unsubscribe");
 	}
 
@@ -153,9 +164,13 @@ export class AgentSession {
 		this.#disposed = true;
 		this.#listeners.clear();
 		this.#disconnect();
-		currentRuntime().childTools.delete(this.#id);
-		// Nobody needs to wait for it.
-		ended.catch(() => undefined);
+		this.#runtime.childTools.delete(this.#id);
+		// Its extensions may run until then. Nobody needs to wait for it.
+		ended
+			.catch(() => undefined)
+			.finally(() => {
+				if (this.#inline !== undefined) forgetFactories(this.#inline);
+			});
 		return ended;
 	}
 
