@@ -103,6 +103,10 @@ impl Parser {
                 }
                 values.extend(self.next_unless_marked());
             }
+            // The value behind `=` is the message, as the next word would be.
+            Takes::Message if has_inline => {
+                self.args.words.extend(values.drain(..).map(Word::Message));
+            }
             Takes::Message => {
                 let takes = self.rest.front().is_some_and(|next| {
                     !next.starts_with('@') && (!next.starts_with('-') || next.starts_with("---"))
@@ -199,6 +203,7 @@ mod tests {
         );
         assert_eq!(parse(&["-p", "@f"]).files, ["f"]);
         assert_eq!(messages(&parse(&["-p", "---x"])), ["---x"]);
+        assert_eq!(messages(&parse(&["--print=one", "two"])), ["one", "two"]);
     }
 
     #[test]
