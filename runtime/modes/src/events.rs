@@ -4,7 +4,8 @@
 //! stalls the session instead of growing memory (`spec/rpc.md` §1.4).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -16,16 +17,12 @@ use tokio_util::sync::CancellationToken;
 use crate::dialect::{Rules, event_lines};
 use crate::output::OutputQueue;
 
-/// Longest wait for the response of the prompt that started a run, before its `agent_start` is
-/// written all the same. Only an `input` handler that waits for another run can use it up.
-const ADMISSION_PATIENCE: Duration = Duration::from_secs(5);
-
 /// A listener that writes every event as lines of one dialect.
 pub(crate) struct EventWriter {
     output: OutputQueue,
     rules: &'static Rules,
     closed: CancellationToken,
-    /// Prompts whose response is not written yet.
+    /// Prompts that are making a step just now; one of these may be the start of a run.
     admissions: watch::Sender<usize>,
     last: Mutex<Instant>,
 }
@@ -51,19 +48,36 @@ impl EventWriter {
         *self.last.lock()
     }
 
-    /// While the guard lives, `agent_start` waits: the response that says `started` comes first
-    /// (`spec/rpc.md` §2).
-    pub(crate) fn admission(self: &Arc<Self>) -> Admission {
+    /// Waits for an admission and hands its outcome to `answer` in the very step that gives it. `agent_start` is not
+    /// written during a step, so the response that says `started` comes first (`spec/rpc.md` §2). A prompt that waits, for
+    /// a handler or to be queued, holds nothing up.
+    pub(crate) async fn answered<T>(
+        self: &Arc<Self>,
+        admission: impl Future<Output = T>,
+        answer: impl Fn(&T),
+    ) -> T {
+        let mut admission = std::pin::pin!(admission);
+        std::future::poll_fn(|context| {
+            let _step = self.step();
+            let outcome = admission.as_mut().poll(context);
+            if let Poll::Ready(outcome) = &outcome {
+                answer(outcome);
+            }
+            outcome
+        })
+        .await
+    }
+
+    fn step(self: &Arc<Self>) -> Step {
         self.admissions.send_modify(|count| *count += 1);
-        Admission(Arc::clone(self))
+        Step(Arc::clone(self))
     }
 
     async fn write(&self, event: &AgentEvent) {
         if matches!(event, AgentEvent::AgentStart {}) {
             let mut admissions = self.admissions.subscribe();
-            let answered = admissions.wait_for(|count| *count == 0);
-            // Both outcomes mean the same: write now.
-            let _ = tokio::time::timeout(ADMISSION_PATIENCE, answered).await;
+            // The sender lives as long as `self`; a step waits for nothing.
+            let _ = admissions.wait_for(|count| *count == 0).await;
         }
         for line in event_lines(self.rules, event) {
             if self.output.push(line).is_err() {
@@ -89,10 +103,10 @@ impl EventListener for EventWriter {
     }
 }
 
-/// See [`EventWriter::admission`].
-pub(crate) struct Admission(Arc<EventWriter>);
+/// See [`EventWriter::answered`].
+struct Step(Arc<EventWriter>);
 
-impl Drop for Admission {
+impl Drop for Step {
     fn drop(&mut self) {
         self.0.admissions.send_modify(|count| *count -= 1);
     }
@@ -116,14 +130,14 @@ mod tests {
         let (mut reader, writer) = std::io::pipe().expect("pipe");
         let output = OutputQueue::start(writer).expect("thread");
         let events = EventWriter::new(output.clone(), Dialect::Pi.rules());
-        let admission = events.admission();
+        let step = events.step();
         let start = {
             let events = Arc::clone(&events);
             tokio::spawn(async move { events.on_event(&Arc::new(AgentEvent::AgentStart {})).await })
         };
         tokio::task::yield_now().await;
         output.push("response".into()).expect("open");
-        drop(admission);
+        drop(step);
         start.await.expect("written");
         output.finish();
         assert!(output.flush(Duration::from_secs(5)).await);

@@ -223,6 +223,8 @@ impl Tool for HostTool {
             .await
             .map_err(|_| disconnected())?;
         tokio::select! {
+            // A result, or the end of the connection, wins over an abort of the same moment.
+            biased;
             result = result => result.unwrap_or_else(|_| Err(disconnected())),
             () = call.cancel.cancelled() => {
                 let notice = json!({

@@ -2,10 +2,8 @@
 //! the other (`spec/rpc.md` §1.1). It must never interpret a record.
 
 use std::io::Read;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::framing::{Frame, LineSplitter, MAX_RECORD_BYTES};
@@ -14,61 +12,46 @@ use super::framing::{Frame, LineSplitter, MAX_RECORD_BYTES};
 const READ_AHEAD: usize = 256;
 const CHUNK: usize = 64 * 1024;
 
-/// Frames, and when they came.
-pub(crate) struct Input {
-    pub(crate) frames: mpsc::Receiver<Frame>,
-    pub(crate) times: Arc<Times>,
-}
+/// A writer that says nothing for this long has paused: what follows is another input, and an end that follows is not the
+/// end of a pipe (`printf … | pier --mode rpc`).
+const PAUSE: Duration = Duration::from_millis(5);
 
-/// Times of the last record and of the end of the stream.
-#[derive(Debug, Default)]
-pub(crate) struct Times {
-    marks: Mutex<(Option<Instant>, Option<Instant>)>,
-}
-
-impl Times {
-    fn record(&self) {
-        self.marks.lock().0 = Some(Instant::now());
-    }
-
-    fn end(&self) {
-        self.marks.lock().1 = Some(Instant::now());
-    }
-
-    /// When the last record came.
-    pub(crate) fn last_record(&self) -> Option<Instant> {
-        self.marks.lock().0
-    }
-
-    /// How long after the last record the stream ended.
-    pub(crate) fn gap(&self) -> Option<Duration> {
-        let (record, end) = *self.marks.lock();
-        Some(end?.saturating_duration_since(record?))
-    }
+/// What came from the client. The channel closes at the end of the stream.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Frame(Frame),
+    /// The client wrote nothing for a while.
+    Pause,
 }
 
 /// Starts reading. The channel closes at the end of the stream; a read error counts as the end.
 ///
 /// # Errors
 /// When the thread cannot be created.
-pub(crate) fn start(mut source: impl Read + Send + 'static) -> std::io::Result<Input> {
-    let (sender, frames) = mpsc::channel(READ_AHEAD);
-    let times = Arc::new(Times::default());
-    let marks = Arc::clone(&times);
+pub(crate) fn start(
+    mut source: impl Read + Send + 'static,
+) -> std::io::Result<mpsc::Receiver<Arrival>> {
+    let (sender, arrivals) = mpsc::channel(READ_AHEAD);
     std::thread::Builder::new()
         .name("pier-stdin".to_owned())
         .spawn(move || {
             let mut splitter = LineSplitter::new(MAX_RECORD_BYTES);
             let mut chunk = vec![0; CHUNK];
             let mut open = true;
+            // Only waiting for the client counts, not waiting for the dispatcher.
+            let mut waiting = Instant::now();
             while open {
-                match source.read(&mut chunk) {
+                let read = source.read(&mut chunk);
+                if read.is_ok() && waiting.elapsed() >= PAUSE {
+                    open = sender.blocking_send(Arrival::Pause).is_ok();
+                }
+                match read {
                     Ok(0) => break,
                     Ok(count) => {
-                        marks.record();
                         splitter.push(&chunk[..count], |frame| {
-                            open = open && sender.blocking_send(frame).is_ok();
+                            open = open && sender.blocking_send(Arrival::Frame(frame)).is_ok();
                         });
+                        waiting = Instant::now();
                     }
                     Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
@@ -80,27 +63,42 @@ pub(crate) fn start(mut source: impl Read + Send + 'static) -> std::io::Result<I
                     }
                 }
             }
-            marks.end();
             if let Some(frame) = splitter.finish() {
                 // A dispatcher that is gone wants no more records.
-                let _ = sender.blocking_send(frame);
+                let _ = sender.blocking_send(Arrival::Frame(frame));
             }
         })?;
-    Ok(Input { frames, times })
+    Ok(arrivals)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Frame, start};
+    use std::io::Write as _;
+    use std::time::Duration;
+
+    use super::{Arrival, Frame, start};
 
     #[tokio::test]
     async fn frames_arrive_in_order_and_the_end_closes_the_channel() {
         let mut input = start(&b"one\ntwo\nrest"[..]).expect("thread");
         let mut lines = Vec::new();
-        while let Some(Frame::Line(line)) = input.frames.recv().await {
-            lines.push(String::from_utf8(line).expect("text"));
+        while let Some(arrival) = input.recv().await {
+            if let Arrival::Frame(Frame::Line(line)) = arrival {
+                lines.push(String::from_utf8(line).expect("text"));
+            }
         }
         assert_eq!(lines, ["one", "two", "rest"]);
-        assert!(input.times.gap().is_some());
+    }
+
+    #[tokio::test]
+    async fn an_end_that_comes_later_than_the_last_record_is_announced() {
+        let (reader, mut writer) = std::io::pipe().expect("pipe");
+        let mut input = start(reader).expect("thread");
+        writer.write_all(b"one\n").expect("write");
+        while !matches!(input.recv().await.expect("open"), Arrival::Frame(_)) {}
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        drop(writer);
+        assert!(matches!(input.recv().await, Some(Arrival::Pause)));
+        assert!(input.recv().await.is_none());
     }
 }

@@ -128,6 +128,7 @@ pub async fn run(
         requests,
         gate,
         client: Mutex::default(),
+        replacing_prompt: tokio::sync::Mutex::default(),
     });
     let mut pump = pump::Pump::start(input::start(take_stdin()?)?, Arc::clone(&server));
     let starting = tokio::spawn(start(Arc::clone(&server), opened.loading));

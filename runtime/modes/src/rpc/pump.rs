@@ -8,9 +8,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use super::framing::Frame;
 use super::gate::Passage;
-use super::input::{Input, Times};
+use super::input::Arrival;
 use super::record::{BadRecord, Incoming, Request, parse};
 use super::response;
 use super::server::Server;
@@ -25,54 +27,50 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(1);
 /// Handle to the task that moves records.
 pub(crate) struct Pump {
     task: tokio::task::JoinHandle<End>,
-    times: Arc<Times>,
 }
 
 /// How the input ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Before the first request could be handled: nobody can have seen an answer.
-    BeforeReady,
-    /// While requests were being handled.
-    WhileServing,
+    /// Later than the last records: the client leaves.
+    Left,
+    /// Together with the last records, or before the first of them could be handled: a pipe whose commands shall be carried
+    /// out. `alone`: nothing else was going on when they came.
+    WithLastInput { alone: bool },
 }
 
 impl Pump {
-    pub(crate) fn start(input: Input, server: Arc<Server>) -> Self {
-        let times = Arc::clone(&input.times);
+    pub(crate) fn start(input: mpsc::Receiver<Arrival>, server: Arc<Server>) -> Self {
         let moving = Moving {
             input,
             server,
             waiting: VecDeque::new(),
             patient: true,
+            last_input: None,
         };
         Self {
             task: tokio::spawn(moving.run()),
-            times,
         }
-    }
-
-    /// When records came.
-    pub(crate) fn times(&self) -> &Times {
-        &self.times
     }
 
     /// Resolves when the client closed its end and every record was delivered, or when the start
     /// failed and every record was refused.
     pub(crate) async fn ended(&mut self) -> End {
         // A panic in the pump is the end of input as well.
-        (&mut self.task).await.unwrap_or(End::WhileServing)
+        (&mut self.task).await.unwrap_or(End::Left)
     }
 }
 
 type Record = Result<Request, BadRecord>;
 
 struct Moving {
-    input: Input,
+    input: mpsc::Receiver<Arrival>,
     server: Arc<Server>,
     waiting: VecDeque<Record>,
     /// The start has not lasted so long yet that anything overtakes.
     patient: bool,
+    /// Whether nothing was going on when the records came that no pause has followed yet.
+    last_input: Option<bool>,
 }
 
 impl Moving {
@@ -81,11 +79,11 @@ impl Moving {
         let patience = tokio::time::sleep(START_PATIENCE);
         tokio::pin!(patience);
         let mut open = true;
-        let mut end = End::WhileServing;
+        let mut end = End::Left;
         loop {
             if let Passage::Failed(reason) = gate.passage() {
                 self.refuse_the_rest(&reason);
-                return End::BeforeReady;
+                return End::Left;
             }
             self.release().await;
             if !open && self.waiting.is_empty() {
@@ -103,18 +101,45 @@ impl Moving {
                         self.overtake().await;
                     }
                 }
-                frame = self.input.frames.recv(), if open => match frame {
-                    Some(frame) => self.take(frame).await,
+                arrival = self.input.recv(), if open => match arrival {
+                    Some(Arrival::Frame(frame)) => {
+                        if self.last_input.is_none() {
+                            self.server.requests.begin_input();
+                            self.last_input = Some(self.server.session.is_idle());
+                        }
+                        self.take(frame).await;
+                    }
+                    Some(Arrival::Pause) => self.last_input = None,
                     None => {
                         open = false;
                         if !gate.has_started() {
-                            end = End::BeforeReady;
+                            end = End::WithLastInput { alone: true };
+                        } else if let Some(alone) = self.last_input {
+                            end = End::WithLastInput { alone };
+                        } else {
+                            self.leave();
                         }
-                        // A dialog of `session_start` must not hold the start, which waits for it.
-                        self.server.ui.client_left();
+                        if end != End::Left {
+                            // A dialog must hold neither the start nor a last command.
+                            self.server.ui.client_left();
+                        }
                     }
                 },
             }
+        }
+    }
+
+    /// The client leaves and waits for nothing; what still waits is not begun.
+    fn leave(&mut self) {
+        for record in std::mem::take(&mut self.waiting) {
+            self.refuse(&match record {
+                Ok(request) => BadRecord {
+                    id: request.id,
+                    command: Some(request.kind.into()),
+                    error: "The input ended before this could be handled".to_owned(),
+                },
+                Err(bad) => bad,
+            });
         }
     }
 
@@ -175,8 +200,12 @@ impl Moving {
 
     /// Answers everything that came with the reason why nothing will be handled.
     fn refuse_the_rest(&mut self, reason: &str) {
-        let came = std::iter::from_fn(|| self.input.frames.try_recv().ok())
-            .filter_map(|frame| match parse(frame) {
+        let came = std::iter::from_fn(|| self.input.try_recv().ok())
+            .filter_map(|arrival| match arrival {
+                Arrival::Frame(frame) => Some(parse(frame)),
+                Arrival::Pause => None,
+            })
+            .filter_map(|record| match record {
                 Ok(Incoming::Command(request)) => Some(Ok(request)),
                 Err(bad) => Some(Err(bad)),
                 Ok(_) => None,

@@ -12,9 +12,26 @@ use super::record::RequestId;
 /// The table of active requests.
 pub(crate) struct Requests {
     ids: Mutex<HashSet<String>>,
-    active: watch::Sender<usize>,
+    active: watch::Sender<Counts>,
     commands: Mutex<Vec<Arc<CommandScope>>>,
-    run: Mutex<RequestId>,
+    run: Mutex<Run>,
+}
+
+/// How many requests are being handled.
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    all: usize,
+    /// Those of them that came with the latest input.
+    latest: usize,
+    /// Number of the latest input: records that came without a pause between them.
+    input: u64,
+}
+
+/// The request that started the active run.
+#[derive(Debug, Default)]
+struct Run {
+    id: RequestId,
+    input: Option<u64>,
 }
 
 /// An extension command that runs on behalf of a request.
@@ -28,7 +45,7 @@ impl Requests {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             ids: Mutex::default(),
-            active: watch::Sender::new(0),
+            active: watch::Sender::new(Counts::default()),
             commands: Mutex::default(),
             run: Mutex::default(),
         })
@@ -46,23 +63,47 @@ impl Requests {
         {
             return None;
         }
-        self.active.send_modify(|count| *count += 1);
+        self.active.send_modify(|counts| {
+            counts.all += 1;
+            counts.latest += 1;
+        });
         Some(Active {
             requests: Arc::clone(self),
             key,
+            input: self.active.borrow().input,
         })
     }
 
     /// How many requests are being handled.
     pub(crate) fn count(&self) -> usize {
-        *self.active.borrow()
+        self.active.borrow().all
+    }
+
+    /// What comes from now on belongs to another input than what came before.
+    pub(crate) fn begin_input(&self) {
+        self.active.send_modify(|counts| {
+            counts.input += 1;
+            counts.latest = 0;
+        });
+    }
+
+    /// Resolves when no request of the latest input is being handled. A prompt is until its run settled.
+    pub(crate) async fn last_input_done(&self) {
+        let mut active = self.active.subscribe();
+        // The sender lives as long as `self`.
+        let _ = active.wait_for(|counts| counts.latest == 0).await;
+    }
+
+    /// Whether a request of the latest input started the active run.
+    pub(crate) fn last_input_runs(&self) -> bool {
+        self.run.lock().input == Some(self.active.borrow().input)
     }
 
     /// Resolves when no request is being handled.
     pub(crate) async fn none_active(&self) {
         let mut active = self.active.subscribe();
         // The sender lives as long as `self`.
-        let _ = active.wait_for(|count| *count == 0).await;
+        let _ = active.wait_for(|counts| counts.all == 0).await;
     }
 
     /// Enters an extension command, so that its failure can be told to the request.
@@ -79,16 +120,17 @@ impl Requests {
         }
     }
 
-    /// Notes which request started the run that is active, or that none is.
-    pub(crate) fn set_run(&self, id: RequestId) {
-        *self.run.lock() = id;
+    /// Notes which request started the run that is active.
+    pub(crate) fn set_run(&self, id: RequestId, active: Option<&Active>) {
+        let input = active.map(|active| active.input);
+        *self.run.lock() = Run { id, input };
     }
 
     /// Forgets the run of this request, unless another one has begun since.
     pub(crate) fn clear_run(&self, id: &RequestId) {
         let mut run = self.run.lock();
-        if *run == *id {
-            *run = None;
+        if run.id == *id {
+            *run = Run::default();
         }
     }
 
@@ -103,7 +145,7 @@ impl Requests {
                 return scope.id.clone();
             }
         }
-        self.run.lock().clone()
+        self.run.lock().id.clone()
     }
 }
 
@@ -111,6 +153,7 @@ impl Requests {
 pub(crate) struct Active {
     requests: Arc<Requests>,
     key: Option<String>,
+    input: u64,
 }
 
 impl Active {
@@ -125,7 +168,12 @@ impl Active {
 impl Drop for Active {
     fn drop(&mut self) {
         self.answered();
-        self.requests.active.send_modify(|count| *count -= 1);
+        self.requests.active.send_modify(|counts| {
+            counts.all -= 1;
+            if counts.input == self.input {
+                counts.latest -= 1;
+            }
+        });
     }
 }
 
@@ -176,6 +224,23 @@ mod tests {
         assert_eq!(requests.count(), 0);
     }
 
+    #[tokio::test]
+    async fn only_requests_of_the_latest_input_are_waited_for() {
+        let requests = Requests::new();
+        let early = requests.enter(&None).expect("free");
+        requests.set_run(id(json!("early")), Some(&early));
+        assert!(requests.last_input_runs());
+        requests.begin_input();
+        assert!(!requests.last_input_runs());
+        requests.last_input_done().await;
+        let late = requests.enter(&None).expect("free");
+        drop(early);
+        assert_eq!(requests.active.borrow().latest, 1);
+        drop(late);
+        requests.last_input_done().await;
+        assert_eq!(requests.count(), 0);
+    }
+
     #[test]
     fn requests_without_an_id_never_collide() {
         let requests = Requests::new();
@@ -195,7 +260,7 @@ mod tests {
         );
         drop(command);
         assert_eq!(requests.attribute(&report), None);
-        requests.set_run(id(json!("p")));
+        requests.set_run(id(json!("p")), None);
         assert_eq!(
             requests.attribute(&ExtensionErrorReport::new("/a.ts", "turn_end", "x")),
             id(json!("p"))

@@ -42,6 +42,8 @@ pub(crate) struct Server {
     pub(crate) requests: Arc<Requests>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) client: Mutex<ClientState>,
+    /// One `abort_and_prompt` at a time, from its abort to its admission.
+    pub(crate) replacing_prompt: tokio::sync::Mutex<()>,
 }
 
 /// What xcsh clients store here for themselves.

@@ -114,6 +114,7 @@ async fn bench(dialect: Dialect) -> Bench {
         ui,
         requests,
         client: Mutex::default(),
+        replacing_prompt: tokio::sync::Mutex::default(),
     });
     Bench {
         server,

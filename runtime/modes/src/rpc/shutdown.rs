@@ -24,8 +24,6 @@ pub(super) const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// How long requests other than prompts may go on after the end of input.
 const LAST_REQUESTS: Duration = Duration::from_secs(10);
-/// Input that ends this soon after its last record was not ended in answer to anything.
-const PIPE_GAP: Duration = Duration::from_millis(5);
 /// A run that the last input started is given up when it shows no event for this long.
 const SILENCE_LIMIT: Duration = Duration::from_secs(300);
 
@@ -67,8 +65,8 @@ pub(super) async fn serve(
         server.gate.start();
         tokio::select! {
             end = pump.ended() => {
-                if was_piped(server, pump, end) {
-                    finish_last_input(server).await;
+                if let End::WithLastInput { alone } = end {
+                    finish_last_input(server, alone).await;
                 }
                 Cause::EndOfInput
             }
@@ -144,24 +142,17 @@ async fn quit_requested(server: &Server, host: &ModeHost) {
     }
 }
 
-/// Whether the input was a pipe (`printf … | pier --mode rpc`) rather than a client that leaves: it
-/// ended before its writer can have seen what came of its last record.
-fn was_piped(server: &Server, pump: &Pump, end: End) -> bool {
-    let times = pump.times();
-    let unseen = times
-        .last_record()
-        .is_some_and(|last| server.events.last_event() < last);
-    end == End::BeforeReady || unseen || times.gap().is_some_and(|gap| gap < PIPE_GAP)
-}
-
-/// Lets the last commands, and the runs they started, come to their end. (A client that leaves in
-/// the middle of a run it was watching wants the run aborted and never gets here.)
-async fn finish_last_input(server: &Server) {
+/// Lets the last commands, and the runs they started, come to their end. `alone`: they came while nothing was going on, so
+/// every run is theirs; else only those count that they asked for. (A client that leaves in the middle of a run it was
+/// watching wants the run aborted.)
+async fn finish_last_input(server: &Server, alone: bool) {
     let ended = tokio::time::Instant::now();
     loop {
         let done = async {
-            server.requests.none_active().await;
-            server.session.run_settled().await;
+            server.requests.last_input_done().await;
+            if alone {
+                server.session.run_settled().await;
+            }
         };
         if tokio::time::timeout(Duration::from_millis(200), done)
             .await
@@ -169,10 +160,11 @@ async fn finish_last_input(server: &Server) {
         {
             return;
         }
-        let over = if server.session.is_idle() {
-            ended.elapsed() > LAST_REQUESTS
-        } else {
+        let theirs = alone || server.requests.last_input_runs();
+        let over = if theirs && !server.session.is_idle() {
             server.events.last_event().elapsed() > SILENCE_LIMIT
+        } else {
+            ended.elapsed() > LAST_REQUESTS
         };
         if over {
             return;

@@ -1,6 +1,6 @@
 //! Prompts, queues and abort (`spec/rpc.md` §3.1).
 
-use pier_agent::agent_session::{Disposition, PromptRequest};
+use pier_agent::agent_session::{Disposition, PromptRequest, SessionError};
 use pier_agent::hooks::InputSource;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -39,9 +39,13 @@ impl Server {
             streaming_behavior: behavior.map(StreamingBehavior::into_agent),
             ..PromptRequest::new(input.message, InputSource::Rpc)
         };
+        let acknowledged = self.rules.early_prompt_ack;
         match self.extension_command(&request.text) {
-            Some(name) => self.run_command(context, &name, request).await,
-            None => self.start_prompt(context, request).await,
+            Some(name) => {
+                self.run_command(context, &name, request, acknowledged)
+                    .await
+            }
+            None => self.start_prompt(context, request, acknowledged).await,
         }
     }
 
@@ -59,6 +63,7 @@ impl Server {
         context: &mut Context,
         name: &str,
         request: PromptRequest,
+        acknowledged: bool,
     ) -> Outcome {
         let command = self.requests.enter_command(name, &context.id);
         let disposition = self
@@ -74,29 +79,35 @@ impl Server {
                 data: json!({ "disposition": disposition }),
             });
         }
-        self.accepted(disposition)
+        if acknowledged {
+            return Ok(Reply::Written);
+        }
+        Reply::data(&Accepted { disposition })
     }
 
-    async fn start_prompt(&self, context: &mut Context, request: PromptRequest) -> Outcome {
-        // Held until the response is written, so that `agent_start` follows it.
-        let admission = self.events.admission();
+    /// `acknowledged`: the response has been written; only a failure is still to be told.
+    async fn start_prompt(
+        &self,
+        context: &mut Context,
+        request: PromptRequest,
+        acknowledged: bool,
+    ) -> Outcome {
+        let answer = |outcome: &Result<Disposition, SessionError>| {
+            let Ok(disposition) = *outcome else { return };
+            if disposition == Disposition::Started {
+                self.requests
+                    .set_run(context.id.clone(), context.active.as_ref());
+            }
+            if !acknowledged {
+                let (id, data) = (context.id.as_ref(), Accepted { disposition });
+                self.write(response::success(id, &context.command, Some(data)));
+            }
+        };
         let disposition = self
-            .session
-            .prompt(request)
+            .events
+            .answered(self.session.prompt(request), answer)
             .await
             .map_err(|error| error.to_string())?;
-        if disposition == Disposition::Started {
-            self.requests.set_run(context.id.clone());
-        }
-        let reply = self.accepted(disposition)?;
-        if let Reply::Data(data) = reply {
-            self.write(response::success(
-                context.id.as_ref(),
-                &context.command,
-                Some(data),
-            ));
-        }
-        drop(admission);
         if disposition == Disposition::Started {
             // A prompt counts as being handled until its run settled (`spec/rpc.md` §9).
             let mut active = context.active.take();
@@ -112,14 +123,6 @@ impl Server {
             });
         }
         Ok(Reply::Written)
-    }
-
-    /// The data that says what became of a text. xcsh's early acknowledgement is the only response.
-    fn accepted(&self, disposition: Disposition) -> Outcome {
-        if self.rules.early_prompt_ack {
-            return Ok(Reply::Written);
-        }
-        Reply::data(&Accepted { disposition })
     }
 
     pub(super) async fn steer(&self, input: Input) -> Outcome {
@@ -151,8 +154,12 @@ impl Server {
         Reply::data(&self.session.clear_queue().await)
     }
 
-    /// Acknowledged right after the abort; a prompt that is then refused is a second response.
+    /// Acknowledged right after the abort; a prompt that is then refused is a second response. Of several at once each
+    /// aborts those before it, so the last one wins.
     pub(super) async fn abort_and_prompt(&self, context: &mut Context, input: Input) -> Outcome {
+        // The place in the queue is taken first; the abort also reaches one that is being admitted.
+        let (turn, aborted) = tokio::join!(self.replacing_prompt.lock(), self.abort());
+        aborted?;
         self.abort().await?;
         self.write(response::success::<Value>(
             context.id.as_ref(),
@@ -163,9 +170,13 @@ impl Server {
             images: input.images,
             ..PromptRequest::new(input.message, InputSource::Rpc)
         };
-        match self.session.prompt(request).await {
-            Ok(_) => Ok(Reply::Written),
-            Err(error) => Err(error.to_string()),
+        match self.extension_command(&request.text) {
+            Some(name) => {
+                // It may run for long, and is no run that a later one has to end.
+                drop(turn);
+                self.run_command(context, &name, request, true).await
+            }
+            None => self.start_prompt(context, request, true).await,
         }
     }
 }
