@@ -17,10 +17,12 @@ use crate::isolate::{CallError, CallOptions, HostCallError, IsolateApi, StopCaus
 
 /// The host of a realm and its slot there.
 type Owner = (Arc<Shared>, Arc<IsolateSlot>);
+/// The same, without keeping it alive.
+type WeakOwner = (Weak<Shared>, Weak<IsolateSlot>);
 
 /// The realms of one isolate: who answers their host calls.
 #[derive(Default)]
-pub(crate) struct Realms(Mutex<HashMap<u64, (Weak<Shared>, Weak<IsolateSlot>)>>);
+pub(crate) struct Realms(Mutex<HashMap<u64, WeakOwner>>);
 
 impl Realms {
     /// Whose call this is, if it is a realm's, and the name of the method.
