@@ -120,8 +120,9 @@ impl Moving {
                             self.leave();
                         }
                         if end != End::Left {
-                            // A dialog must hold neither the start nor a last command.
+                            // Neither a dialog nor a tool of the client may hold the start or a last command.
                             self.server.ui.client_left();
+                            self.server.host_tools.close();
                         }
                     }
                 },
