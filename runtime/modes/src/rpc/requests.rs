@@ -37,6 +37,8 @@ struct Run {
 /// An extension command that runs on behalf of a request.
 pub(crate) struct CommandScope {
     name: String,
+    /// The path of its extension, if it is known.
+    extension: Option<String>,
     id: RequestId,
     failure: Mutex<Option<ExtensionErrorReport>>,
 }
@@ -107,9 +109,15 @@ impl Requests {
     }
 
     /// Enters an extension command, so that its failure can be told to the request.
-    pub(crate) fn enter_command(self: &Arc<Self>, name: &str, id: &RequestId) -> ActiveCommand {
+    pub(crate) fn enter_command(
+        self: &Arc<Self>,
+        name: &str,
+        extension: Option<String>,
+        id: &RequestId,
+    ) -> ActiveCommand {
         let scope = Arc::new(CommandScope {
             name: name.to_owned(),
+            extension,
             id: id.clone(),
             failure: Mutex::default(),
         });
@@ -134,8 +142,8 @@ impl Requests {
         }
     }
 
-    /// The request that an error belongs to: the command it names, else the active run. The
-    /// command remembers it.
+    /// The request that an error belongs to: the command it names, else the one command of its extension that runs
+    /// (it may have ended the process, or left a promise alone), else the active run. A command that is named remembers it.
     pub(crate) fn attribute(&self, report: &ExtensionErrorReport) -> RequestId {
         if let Some(name) = report.extension_path.strip_prefix("command:") {
             // The latest of several that run at once; the others fail on their own.
@@ -144,6 +152,13 @@ impl Requests {
                 scope.failure.lock().get_or_insert_with(|| report.clone());
                 return scope.id.clone();
             }
+        }
+        let commands = self.commands.lock();
+        let mut of_extension = commands
+            .iter()
+            .filter(|scope| scope.extension.as_ref() == Some(&report.extension_path));
+        if let (Some(scope), None) = (of_extension.next(), of_extension.next()) {
+            return scope.id.clone();
         }
         self.run.lock().id.clone()
     }
@@ -251,7 +266,9 @@ mod tests {
     #[test]
     fn a_failure_is_told_to_the_command_it_names() {
         let requests = Requests::new();
-        let command = requests.enter_command("fail", &id(json!("c3")));
+        let command = requests.enter_command("fail", Some("/b.ts".into()), &id(json!("c3")));
+        let stopped = ExtensionErrorReport::new("/b.ts", "process_exit", "x");
+        assert_eq!(requests.attribute(&stopped), id(json!("c3")));
         let report = ExtensionErrorReport::new("command:fail", "command", "on purpose");
         assert_eq!(requests.attribute(&report), id(json!("c3")));
         assert_eq!(

@@ -65,7 +65,13 @@ impl Server {
         request: PromptRequest,
         acknowledged: bool,
     ) -> Outcome {
-        let command = self.requests.enter_command(name, &context.id);
+        let extension = self
+            .extensions
+            .commands()
+            .into_iter()
+            .find(|command| command.name == name && command.source == "extension")
+            .map(|command| command.source_info.path);
+        let command = self.requests.enter_command(name, extension, &context.id);
         let disposition = self
             .session
             .prompt(request)
