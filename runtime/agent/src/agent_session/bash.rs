@@ -21,6 +21,7 @@ impl Inner {
         request: BashRequest,
     ) -> Result<BashResult, SessionError> {
         let hooks = self.hooks();
+        let begun_in = self.session.session_id();
         let mut outcome = UserBashOutcome::Run;
         if hooks.subscribed(HookEvent::UserBash) {
             let event = UserBashEvent {
@@ -40,7 +41,10 @@ impl Inner {
                 self.run_bash(&request, Some(operations)).await?
             }
         };
-        self.record_bash(&request, &result)?;
+        // Another session has nothing to do with it.
+        if self.session.session_id() == begun_in {
+            self.record_bash(&request, &result)?;
+        }
         Ok(result)
     }
 

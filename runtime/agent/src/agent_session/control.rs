@@ -219,6 +219,7 @@ impl Inner {
         use_session: bool,
     ) {
         let previous = self.session.session_file();
+        self.abort_bash();
         self.settle_for_replacement(ended, next.session_file())
             .await;
         self.session.replace_with(next);

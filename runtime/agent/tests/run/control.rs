@@ -500,3 +500,34 @@ async fn a_resumed_session_has_its_tools_and_model_back() {
         "nothing changed: {lines:#?}"
     );
 }
+
+#[tokio::test]
+async fn a_command_of_the_old_session_ends_with_it_and_stays_out_of_the_new_one() {
+    let lab = Lab::new().await.warmed().await;
+    let session = lab.session.clone();
+    let running = tokio::spawn(async move {
+        session
+            .bash(BashRequest {
+                command: "echo old; sleep 30; echo late".into(),
+                ..BashRequest::default()
+            })
+            .await
+    });
+    lab.log.wait_for("bash_execution_update").await;
+    assert!(!lab.session.new_session(None).await.unwrap());
+    let result = tokio::time::timeout(PATIENCE, running).await.unwrap();
+    let result = result.unwrap().unwrap();
+    assert!(
+        result.cancelled && result.output.starts_with("old"),
+        "{result:?}"
+    );
+    lab.run("x").await;
+    assert!(
+        lab.session
+            .messages()
+            .iter()
+            .all(|message| message.role() != "bashExecution"),
+        "{:?}",
+        lab.session.messages()
+    );
+}
