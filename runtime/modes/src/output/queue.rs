@@ -160,6 +160,11 @@ impl OutputQueue {
         self.wait_below(self.shared.limits.high_water).await
     }
 
+    /// Whether so much waits that nothing should be begun that adds to it.
+    pub fn is_full(&self) -> bool {
+        self.shared.state.lock().queued > self.shared.limits.hard
+    }
+
     /// Waits until every accepted line was written, at most `limit`. Returns whether it was.
     pub async fn flush(&self, limit: Duration) -> bool {
         matches!(

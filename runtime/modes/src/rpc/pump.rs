@@ -2,7 +2,8 @@
 //!
 //! Dialog answers and host-tool results are delivered at once, in every phase of the process.
 //! Requests go to the server in order; while the gate is closed they wait here, except those that
-//! need no extension (`docs/rpc.md`, *Start* and *Changing the session*).
+//! need no extension (`docs/rpc.md`, *Start* and *Changing the session*). They wait as well, but for aborts, while the client
+//! reads none of the answers that it has already; when too many do, the input is not read either.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ struct Moving {
 impl Moving {
     async fn run(mut self) -> End {
         let gate = Arc::clone(&self.server.gate);
+        let output = self.server.output.clone();
         let patience = tokio::time::sleep(START_PATIENCE);
         tokio::pin!(patience);
         let mut open = true;
@@ -85,13 +87,15 @@ impl Moving {
                 self.refuse_the_rest(&reason);
                 return End::Left;
             }
-            self.release().await;
+            self.release(open).await;
             if !open && self.waiting.is_empty() {
                 return end;
             }
             tokio::select! {
                 biased;
-                () = gate.not_closed(), if !self.waiting.is_empty() || gate.passage() == Passage::Closed => {}
+                () = gate.not_closed(), if gate.passage() == Passage::Closed => {}
+                // A broken output ends the process elsewhere.
+                Ok(()) = output.ready(), if open && !self.waiting.is_empty() && gate.passage() == Passage::Open => {}
                 () = &mut patience, if self.patient => {
                     self.patient = false;
                     if !gate.has_started() {
@@ -101,7 +105,7 @@ impl Moving {
                         self.overtake().await;
                     }
                 }
-                arrival = self.input.recv(), if open => match arrival {
+                arrival = self.input.recv(), if open && self.has_room() => match arrival {
                     Some(Arrival::Frame(frame)) => {
                         if self.last_input.is_none() {
                             self.server.requests.begin_input();
@@ -152,7 +156,7 @@ impl Moving {
         let wait = if self.server.gate.passage() == Passage::Closed {
             !self.may_overtake(&record)
         } else {
-            false
+            self.is_held(&record)
         };
         if !wait {
             return self.handle(record).await;
@@ -168,6 +172,20 @@ impl Moving {
             },
             Err(bad) => bad,
         });
+    }
+
+    /// Whether a record waits until the client has read.
+    fn is_held(&self, record: &Record) -> bool {
+        let aborts = record
+            .as_ref()
+            .is_ok_and(|request| request.kind.starts_with("abort"));
+        !aborts && (self.server.output.is_full() || !self.waiting.is_empty())
+    }
+
+    /// Whether more can be read: requests that wait for the gate are refused when there are too many, those that wait for the
+    /// client to read stay in the pipe.
+    fn has_room(&self) -> bool {
+        self.waiting.len() < MAX_WAITING || self.server.gate.passage() == Passage::Closed
     }
 
     /// Whether a record is handled at once although the gate is closed.
@@ -190,9 +208,10 @@ impl Moving {
         }
     }
 
-    /// Handles what waits, until the gate closes again.
-    async fn release(&mut self) {
+    /// Handles what waits, until the gate closes again or the client does not read. Once the input has ended nobody would.
+    async fn release(&mut self, open: bool) {
         while self.server.gate.passage() == Passage::Open
+            && !(open && self.server.output.is_full())
             && let Some(record) = self.waiting.pop_front()
         {
             self.handle(record).await;
