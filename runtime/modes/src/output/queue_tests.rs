@@ -102,3 +102,24 @@ async fn a_closed_reader_is_reported_to_waiters_and_later_producers() {
     assert!(queue.push("second".to_owned()).is_err());
     assert!(!queue.flush(Duration::from_secs(1)).await);
 }
+
+#[tokio::test]
+async fn a_queue_is_full_until_the_reader_has_caught_up() {
+    let (mut reader, writer) = io::pipe().expect("pipe");
+    let queue = OutputQueue::with_limits(writer, LIMITS).expect("thread");
+    assert!(!queue.is_full());
+    // More than a pipe holds.
+    for _ in 0..100 {
+        queue.push("x".repeat(1023)).expect("open");
+    }
+    assert!(queue.is_full());
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).map(|_| text.len())
+    });
+    queue.ready().await.expect("open");
+    assert!(!queue.is_full());
+    queue.finish();
+    drop(queue);
+    assert_eq!(reading.await.expect("task").expect("pipe"), 100 * 1024);
+}
