@@ -94,8 +94,8 @@ impl Moving {
             tokio::select! {
                 biased;
                 () = gate.not_closed(), if gate.passage() == Passage::Closed => {}
-                // A broken output ends the process elsewhere.
-                Ok(()) = output.ready(), if open && !self.waiting.is_empty() && gate.passage() == Passage::Open => {}
+                // A broken output holds nothing up; it ends the process elsewhere.
+                _ = output.ready(), if open && !self.waiting.is_empty() && gate.passage() == Passage::Open => {}
                 () = &mut patience, if self.patient => {
                     self.patient = false;
                     if !gate.has_started() {
