@@ -4,22 +4,21 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use pier_agent::session::{BLOB_FOLDER, MAX_BLOB_BYTES};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// The agent reads no larger ones.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
-
 /// Stores the bytes and answers `{hash, path, ref}`. The same bytes are the same file, which is never seen half written.
 pub(crate) fn put(agent_dir: &Path, bytes: &[u8]) -> Result<Value, String> {
-    if bytes.len() > MAX_BYTES {
+    // The agent reads no larger ones.
+    if bytes.len() as u64 > MAX_BLOB_BYTES {
         return Err(format!(
-            "putBlob: {} bytes are too many, {MAX_BYTES} is the limit",
+            "putBlob: {} bytes are too many, {MAX_BLOB_BYTES} is the limit",
             bytes.len()
         ));
     }
     let hash = format!("{:x}", Sha256::digest(bytes));
-    let directory = agent_dir.join("blobs");
+    let directory = agent_dir.join(BLOB_FOLDER);
     let path = directory.join(&hash);
     let whole = std::fs::metadata(&path).is_ok_and(|known| known.len() == bytes.len() as u64);
     if !whole {
@@ -61,7 +60,7 @@ mod tests {
     #[test]
     fn what_the_agent_would_not_read_is_refused() {
         let agent = tempfile::tempdir().unwrap();
-        let problem = put(agent.path(), &vec![0; MAX_BYTES + 1]).unwrap_err();
+        let problem = put(agent.path(), &vec![0; MAX_BLOB_BYTES as usize + 1]).unwrap_err();
         assert!(problem.contains("too many"), "{problem}");
         assert!(!agent.path().join("blobs").exists());
     }

@@ -14,7 +14,9 @@ use pier_protocol::message::Message;
 
 const REFERENCE: &str = "blob:sha256:";
 /// An image beyond this is of no use to a model.
-const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+/// Folder of the agent directory that holds blobs, each under its hash.
+pub const BLOB_FOLDER: &str = "blobs";
 
 /// The directories in which blobs may lie, one file each, named by hash.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +29,7 @@ impl BlobDirs {
         let candidates = [beside_project, sessions_root.parent()];
         let mut dirs: Vec<PathBuf> = Vec::new();
         for agent_dir in candidates.into_iter().flatten() {
-            let blobs = agent_dir.join("blobs");
+            let blobs = agent_dir.join(BLOB_FOLDER);
             if !dirs.contains(&blobs) {
                 dirs.push(blobs);
             }

@@ -37,6 +37,7 @@ mod torn;
 mod tree;
 mod writer;
 
+pub use blobs::{BLOB_FOLDER, MAX_BLOB_BYTES};
 pub use context::{ContextMessage, ModelSelection, SessionContext};
 pub use dirs::{SessionDirs, encode_cwd};
 pub use error::{SessionError, SessionWarning};
