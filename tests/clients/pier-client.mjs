@@ -334,7 +334,8 @@ await step("a process that stands still", async () => {
 	const still = await PierClient.start({ command: PIER_BIN, args: ["--no-session"] });
 	// The start is over then, however slow the machine is.
 	await still.promptAndWait("hello");
-	const stopped = still.bash("kill -STOP $PPID").catch((error) => error);
+	// The shell goes on for a while: the stop reaches one thread after the other, and an end of the shell could win.
+	const stopped = still.bash("kill -STOP $PPID; sleep 2").catch((error) => error);
 	const untilItHangs = async () => {
 		for (;;) await still.send("get_state", {}, { timeout: 1000 });
 	};

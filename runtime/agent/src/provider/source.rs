@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::stream::{Assembler, Step};
+use super::trace::TracedEnd;
 use super::{AssistantEvent, ModelProvider, ModelRequest, RequestTrace};
 use crate::clock::now_ms;
 
@@ -104,11 +105,15 @@ impl Source {
         }
     }
 
-    /// Records how the request ended.
+    /// Records how the request ended, and tells extensions.
     pub(crate) async fn traced(&mut self, message: &AssistantMessage) {
-        if let Some(trace) = self.trace.take() {
-            trace.finish(message).await;
+        if let Some(ended) = self.record_end(message) {
+            ended.announce().await;
         }
+    }
+
+    fn record_end(&mut self, message: &AssistantMessage) -> Option<TracedEnd> {
+        self.trace.take()?.finish(message)
     }
 
     /// The next event; `None` at the end of the stream.
@@ -165,6 +170,7 @@ impl Source {
     {
         let mut assembler = Assembler::new(skeleton(model));
         let mut last = None;
+        let mut ended = None;
         while last.is_none() {
             let (mut batch, gap) = self.batch().await;
             let mut good = 0;
@@ -180,6 +186,10 @@ impl Source {
                 good += 1;
             }
             batch.truncate(good);
+            if let Some(message) = &last {
+                // Who gets the final event may go on at once; the record of this request is before all that follows.
+                ended = self.record_end(message);
+            }
             if !batch.is_empty() {
                 on_events(batch).await;
             }
@@ -197,7 +207,9 @@ impl Source {
             }
         }
         let message = last.unwrap_or_default();
-        self.traced(&message).await;
+        if let Some(ended) = ended.or_else(|| self.record_end(&message)) {
+            ended.announce().await;
+        }
         message
     }
 

@@ -225,8 +225,8 @@ impl RequestTrace {
         }
     }
 
-    /// The request ended with this message; waits for extensions' handlers, which have their own bounds.
-    pub async fn finish(mut self, message: &AssistantMessage) {
+    /// The request ended with this message: the sinks get their record now, extensions when it is announced.
+    pub(super) fn finish(mut self, message: &AssistantMessage) -> Option<TracedEnd> {
         if let Some(record) = &mut self.record {
             record.outcome = match message.stop_reason {
                 StopReason::Error => Outcome::Error,
@@ -237,12 +237,11 @@ impl RequestTrace {
             record.error_message.clone_from(&message.error_message);
             record.usage = message.usage.clone();
         }
-        let delivered = self.deliver();
-        let Some(record) = delivered else { return };
-        for hooks in &self.hooks {
-            let record = record.clone();
-            hooks.notify(Notification::LlmTrace { record }).await;
-        }
+        let record = self.deliver()?;
+        Some(TracedEnd {
+            hooks: std::mem::take(&mut self.hooks),
+            record,
+        })
     }
 
     fn deliver(&mut self) -> Option<Arc<TraceRecord>> {
@@ -252,6 +251,22 @@ impl RequestTrace {
             sink.record(&record);
         }
         Some(Arc::new(record))
+    }
+}
+
+/// A request whose record the sinks have.
+pub(super) struct TracedEnd {
+    hooks: Vec<Arc<dyn ExtensionHooks>>,
+    record: Arc<TraceRecord>,
+}
+
+impl TracedEnd {
+    /// Waits for extensions' handlers, which have their own bounds.
+    pub(super) async fn announce(self) {
+        for hooks in &self.hooks {
+            let record = self.record.clone();
+            hooks.notify(Notification::LlmTrace { record }).await;
+        }
     }
 }
 
