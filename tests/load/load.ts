@@ -1,5 +1,20 @@
 /** What the load tests ask of an extension. */
 export default function (pi: any) {
+	const held: (() => void)[] = [];
+	pi.registerCommand("hold", {
+		description: "Ends with /release; the last of that many says that all are there",
+		handler: async (count: string, ctx: any) => {
+			const released = new Promise<void>((resolve) => held.push(resolve));
+			if (held.length === Number(count)) ctx.ui.notify("all are here", "info");
+			await released;
+		},
+	});
+	pi.registerCommand("release", {
+		description: "Ends all of /hold",
+		handler: async () => {
+			for (const resolve of held.splice(0)) resolve();
+		},
+	});
 	pi.registerCommand("dialogs", {
 		description: "Opens that many dialogs at once and says how many were answered as they should be",
 		handler: async (count: string, ctx: any) => {

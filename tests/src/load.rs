@@ -42,8 +42,9 @@ const MEMORY: u64 = 700 << 20;
 pub type Load = fn(Scale) -> Result<String>;
 
 /// All of them.
-pub const LOADS: [(&str, Load); 5] = [
+pub const LOADS: [(&str, Load); 6] = [
     ("commands", commands),
+    ("held-commands", held_commands),
     ("dialogs", dialogs),
     ("round-trips", round_trips),
     ("slow-reader", slow_reader),
@@ -104,6 +105,31 @@ fn commands(_: Scale) -> Result<String> {
     client.close(PATIENCE)?;
     Ok(format!(
         "{COMMANDS} commands in flight: {} ms, peak {peak} MiB",
+        took.as_millis()
+    ))
+}
+
+/// All commands of an extension are at work before the first of them may end.
+fn held_commands(_: Scale) -> Result<String> {
+    let sandbox = Sandbox::empty()?;
+    let client = start(&sandbox, Options::default())?;
+    client.call(&Command::GetState)?;
+    let began = Instant::now();
+    let pending = (0..COMMANDS)
+        .map(|_| client.send(&Command::prompt(format!("/hold {COMMANDS}"))))
+        .collect::<Result<Vec<_>>>()?;
+    let said = notified(&client)?;
+    ensure!(said == "all are here", "it says {said:?}");
+    ensure!(client.in_flight() == COMMANDS, "some have ended already");
+    let peak = within_memory(&client)?;
+    client.call(&Command::prompt("/release"))?;
+    for answer in pending {
+        answer.wait(PATIENCE)?;
+    }
+    let took = began.elapsed();
+    client.close(PATIENCE)?;
+    Ok(format!(
+        "{COMMANDS} commands that wait in an extension: {} ms, peak {peak} MiB",
         took.as_millis()
     ))
 }

@@ -20,7 +20,7 @@ use super::server::Server;
 use crate::diagnostics;
 
 /// Most requests that wait for the gate.
-const MAX_WAITING: usize = 4096;
+const MAX_WAITING: usize = 16_384;
 /// How long the start may take before requests that need no extension overtake the others. An
 /// ordinary start is over by then, and everything was answered in its order.
 pub(crate) const START_PATIENCE: Duration = Duration::from_secs(1);

@@ -26,8 +26,8 @@ use crate::events::EventWriter;
 use crate::extensions::Extensions;
 use crate::output::OutputQueue;
 
-/// Most requests that may wait at the same time. A client that sends more has lost count.
-const MAX_ACTIVE: usize = 4096;
+/// Most requests that may wait at the same time, each with a few kilobytes. A client that sends more has lost count.
+const MAX_ACTIVE: usize = 16_384;
 
 /// Everything a handler can reach.
 pub(crate) struct Server {
