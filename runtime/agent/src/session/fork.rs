@@ -87,7 +87,7 @@ fn moved_targets(path: &[EntryRef]) -> HashMap<&str, &str> {
 }
 
 /// The entry with another parent; its line is only touched where something changes.
-fn rechain(
+pub(super) fn rechain(
     entry: &EntryRef,
     parent: Option<&str>,
     moved: &HashMap<&str, &str>,

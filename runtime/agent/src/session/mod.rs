@@ -6,6 +6,7 @@
 //! Who does what: `dirs`, `find` and `list` know where files are; `read`, `scan`, `migrate` and `torn`
 //! turn a file into entries; `state` and `tree` hold them; `context` projects them for the model
 //! (`context_cache` keeps the projection, `blobs` fetches images);
+//! `partial` leaves entries out for readers who must not see them;
 //! `writer`, `lock` and `flush` put lines on disk; `fork` computes what a new file gets; `manager`, `open`,
 //! `readers`, `append` and `replace` tie these together.
 
@@ -25,6 +26,7 @@ mod lock;
 mod manager;
 mod migrate;
 mod open;
+mod partial;
 mod raw;
 mod read;
 mod readers;
@@ -48,6 +50,7 @@ pub use flush::SyncPolicy;
 pub use ids::{is_valid_session_id, millis_from_iso, now_iso};
 pub use list::{SessionInfo, SessionStub, list_sessions, list_stubs};
 pub use manager::{NewSession, SessionManager, SessionOptions};
+pub use partial::PartialView;
 pub use replace::{ForkOutcome, ForkPosition};
 pub use state::SessionChanges;
 pub use stats::{SessionStats, TokenTotals};

@@ -10,6 +10,7 @@ use super::blobs::BlobDirs;
 use super::context::SessionContext;
 use super::error::{SessionError, SessionWarning};
 use super::manager::SessionManager;
+use super::partial::PartialView;
 use super::state::SessionChanges;
 use super::stats::SessionStats;
 use super::stored::EntryRef;
@@ -116,7 +117,19 @@ impl SessionManager {
     }
 
     pub fn get_tree(&self) -> SessionTree {
-        SessionTree::build(&self.shared.state.read())
+        let state = self.shared.state.read();
+        SessionTree::build(state.entries(), &state)
+    }
+
+    /// The session for a reader who does not know system messages (spec/rpc.md §11).
+    ///
+    /// # Errors
+    /// An entry has no JSON form.
+    pub fn without_system_messages(&self) -> Result<PartialView, SessionError> {
+        let state = self.shared.state.read();
+        PartialView::new(&state, |entry| {
+            entry.message().is_some_and(|message| message.is_system())
+        })
     }
 
     /// What the model sees of the current branch.

@@ -31,12 +31,18 @@ pub struct TreeNode {
 }
 
 impl SessionTree {
-    pub(super) fn build(state: &State) -> Self {
+    /// The tree of `entries`, which are all of the session or what a reader may see of it.
+    pub(super) fn build(entries: &[EntryRef], state: &State) -> Self {
         let mut nodes = Vec::new();
         let mut at_id = HashMap::new();
-        for (position, entry) in state.entries().iter().enumerate() {
+        let last_of: HashMap<&str, usize> = entries
+            .iter()
+            .enumerate()
+            .map(|(position, entry)| (entry.id(), position))
+            .collect();
+        for (position, entry) in entries.iter().enumerate() {
             // Of several entries with one id only the last is reachable.
-            if state.position(entry.id()) != Some(position) {
+            if last_of.get(entry.id()) != Some(&position) {
                 continue;
             }
             let label = state.label(entry.id());

@@ -1,8 +1,10 @@
 //! Sessions: replacing, reading, naming, exporting (`spec/rpc.md` §3.6).
 
+use std::collections::HashSet;
+
 use pier_agent::agent_session::ForkRequest;
 use pier_agent::hooks::ForkPosition;
-use pier_agent::session::EntryRef;
+use pier_agent::session::{EntryRef, SessionError, SessionManager};
 use pier_protocol::message::Message;
 use serde::Serialize;
 use serde_json::json;
@@ -111,21 +113,38 @@ impl Server {
     }
 
     pub(super) fn entries(&self, since: Option<&str>) -> Outcome {
-        let (entries, leaf_id) = self
-            .session
-            .with_session(|session| (session.get_entries_after(since), session.leaf_id()));
-        let mut entries =
-            entries.map_err(|_| format!("Entry not found: {}", since.unwrap_or_default()))?;
-        if !self.rules.system_messages {
-            entries.retain(|entry| !entry.message().is_some_and(|message| message.is_system()));
-        }
+        let read = |session: &SessionManager| {
+            let later = session.get_entries_after(since)?;
+            if self.rules.system_messages {
+                return Ok((later, session.leaf_id()));
+            }
+            let mut view = session.without_system_messages()?;
+            let ids: HashSet<&str> = later.iter().map(|entry| entry.id()).collect();
+            view.entries.retain(|entry| ids.contains(entry.id()));
+            Ok((view.entries, view.leaf_id))
+        };
+        let (entries, leaf_id) =
+            self.session
+                .with_session(read)
+                .map_err(|error: SessionError| match error {
+                    SessionError::EntryNotFound(id) => format!("Entry not found: {id}"),
+                    error => error.to_string(),
+                })?;
         Reply::data(&Entries { entries, leaf_id })
     }
 
     pub(super) fn tree(&self) -> Outcome {
+        let read = |session: &SessionManager| {
+            if self.rules.system_messages {
+                return Ok((session.get_tree(), session.leaf_id()));
+            }
+            let view = session.without_system_messages()?;
+            Ok((view.tree, view.leaf_id))
+        };
         let (tree, leaf_id) = self
             .session
-            .with_session(|session| (session.get_tree(), session.leaf_id()));
+            .with_session(read)
+            .map_err(|error: SessionError| error.to_string())?;
         Reply::data(&Tree { tree, leaf_id })
     }
 
