@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pier_agent::hooks::Notification;
 use pier_protocol::event::{AgentEvent, CompactionReason};
+use pier_protocol::model::Model;
 use serde_json::{Map, Value, json};
 
 use super::combine::{Fixed, event};
@@ -87,10 +88,16 @@ impl Shared {
                 previous_model,
                 source,
             } => {
+                // All packages get the same text, and not all may see headers; `ctx.model` has them.
+                let visible = |model: &Model| {
+                    let mut model = model.clone();
+                    model.extra.shift_remove("headers");
+                    model
+                };
                 self.announce("model_select", || {
                     payload::object(json!({
-                        "model": &*model,
-                        "previousModel": previous_model.as_deref(),
+                        "model": visible(&model),
+                        "previousModel": previous_model.as_deref().map(visible),
                         "source": source.as_str(),
                     }))
                 })

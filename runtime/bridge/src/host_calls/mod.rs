@@ -266,6 +266,15 @@ impl Caller {
         }
     }
 
+    /// A model as this package may see it: headers are where people put keys of endpoints that want more than one.
+    fn hide_headers(&self, model: &mut Value) {
+        if self.slot.permissions == PermissionProfile::Restricted
+            && let Some(members) = model.as_object_mut()
+        {
+            members.shift_remove("headers");
+        }
+    }
+
     /// Refuses to wait for the agent inside a handler that the agent waits for.
     pub(crate) fn refuse_deadlock(
         &self,

@@ -46,6 +46,13 @@ pub(super) fn state(caller: &Caller, _: Args<'_>) -> Answer {
     // The version is read first: a change in between makes the answer look older, never newer, than it is.
     let version = version(caller);
     let mut state = session.state();
+    if let Some(model) = state.get_mut("model") {
+        caller.hide_headers(model);
+    }
+    let scoped = state.get_mut("scopedModels").and_then(Value::as_array_mut);
+    for entry in scoped.into_iter().flatten() {
+        caller.hide_headers(&mut entry["model"]);
+    }
     state.insert("version".into(), json!(version));
     if let Some(run) = session.run() {
         state.insert("runId".into(), json!(run.id));
@@ -125,7 +132,11 @@ pub(super) fn models(caller: &Caller, args: Args<'_>) -> Answer {
     } else {
         providers.models()
     };
-    Ok(Some(json!(list)))
+    let mut list = json!(list);
+    for model in list.as_array_mut().into_iter().flatten() {
+        caller.hide_headers(model);
+    }
+    Ok(Some(list))
 }
 
 pub(super) fn providers(caller: &Caller, _: Args<'_>) -> Answer {
