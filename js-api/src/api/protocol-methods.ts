@@ -153,7 +153,10 @@ export interface AsyncMethods {
 		{ op: "allocate" | "save" | "path"; toolType?: string; content?: string; id?: string },
 		{ id?: string; path?: string }
 	>;
-	runBuiltinTool: Method<{ name: string; args: unknown; cwd: string; options?: unknown }, unknown>;
+	runBuiltinTool: Method<
+		{ name: string; args: unknown; cwd: string; options?: unknown; builtinId: number; [part: string]: unknown },
+		unknown
+	>;
 	putBlob: Method<{ data: string }, StoredBlob>;
 	getApiKey: Method<{ provider: string }, string | null>;
 	requestAuth: Method<{ provider: string; model?: string }, RequestAuth>;

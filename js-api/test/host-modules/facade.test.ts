@@ -298,9 +298,14 @@ test("built-in tools without operations run on the host, with updates and cancel
 });
 
 test("a tool definition draws itself and passes the call on", async () => {
-	const definition = sdk.createReadToolDefinition("/project", {
-		operations: { access: async () => {}, readFile: async () => Buffer.from("a\nb") },
+	useRuntime(new Runtime());
+	connectHost({
+		call: () => undefined,
+		callAsync: async () => '{"content":[{"type":"text","text":"a\\nb"}]}',
+		setHandler() {},
+		importModule: async () => ({}),
 	});
+	const definition = sdk.createReadToolDefinition("/project");
 	const result = await definition.execute("call", { path: "f.ts", offset: 1 });
 	assert.equal((result.content[0] as { text: string }).text, "a\nb");
 	assert.deepEqual(plain(definition.renderCall({ path: "f.ts", offset: 2, limit: 3 }, sdk.theme).render(60)), [

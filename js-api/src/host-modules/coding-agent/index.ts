@@ -76,11 +76,11 @@ export {
 export { copyToClipboard, getPackageDir } from "./system.ts";
 export { getAvailableThemes, getThemeByName, initTheme, theme } from "./themes.ts";
 export * from "./tool-guards.ts";
-export type { BashSpawnContext, BashSpawnHook, BashToolOptions } from "./tools/bash.ts";
 export { generateDiffString, generateUnifiedPatch } from "./tools/edit-diff.ts";
 export * from "./tools/index.ts";
-export { createLocalBashOperations, getShellConfig } from "./tools/local-bash.ts";
+export { createLocalBashOperations } from "./tools/local-bash.ts";
 export { formatReadLineRange } from "./tools/render.ts";
+export { getShellConfig } from "./tools/shell.ts";
 export type * from "./tools/types.ts";
 export {
 	DEFAULT_MAX_BYTES,

@@ -125,6 +125,9 @@ pub enum BashExecError {
     /// The time limit passed. The shell itself may be gone while its children kept the output open.
     #[error("timed out")]
     TimedOut { shell_exited: bool },
+    /// The executor's own time limit passed: seconds, as it says them.
+    #[error("Command timed out after {0} seconds")]
+    TimedOutAfter(String),
     #[error("Working directory does not exist: {}\nCannot execute bash commands.", .0.display())]
     MissingCwd(PathBuf),
     #[error("{0}")]
@@ -134,12 +137,10 @@ pub enum BashExecError {
 impl BashExecError {
     /// Error of an executor that reports by text, as pi's do: `aborted`, `timeout:<seconds>`, anything else.
     pub fn from_message(message: &str) -> Self {
-        match message {
-            "aborted" => Self::Aborted,
-            text if text.starts_with("timeout:") => Self::TimedOut {
-                shell_exited: false,
-            },
-            text => Self::Failed(text.to_owned()),
+        match (message, message.strip_prefix("timeout:")) {
+            ("aborted", _) => Self::Aborted,
+            (_, Some(seconds)) => Self::TimedOutAfter(seconds.to_owned()),
+            (text, None) => Self::Failed(text.to_owned()),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Synchronous calls run on the isolate's thread: they read or change shared state and never wait.
 
 mod args;
+mod builtin;
 mod bus;
 mod children;
 mod control;
@@ -78,7 +79,7 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("error", bus::error),
     ("exec.cancel", exec::cancel),
     ("executeTool.cancel", tools::cancel_nested),
-    ("runBuiltinTool.cancel", tools::cancel_builtin),
+    ("runBuiltinTool.cancel", builtin::cancel_builtin),
     ("complete.cancel", models::cancel_completion),
     ("modelsProblem", models::problem),
     ("child.state", children::state),
@@ -117,7 +118,10 @@ const ASYNC: &[(&str, AsyncCall)] = &[
         Box::pin(tools::execute_nested(caller, args))
     }),
     ("runBuiltinTool", |caller, args| {
-        Box::pin(tools::run_builtin(caller, args))
+        Box::pin(builtin::run_builtin(caller, args))
+    }),
+    ("localBash", |caller, args| {
+        Box::pin(builtin::local_bash(caller, args))
     }),
     ("session.artifact", |caller, args| {
         Box::pin(state::artifact(caller, args))

@@ -1,5 +1,5 @@
-//! What a `user_bash` handler may give instead of the host's shell (`spec/extension-api.md` §5.8): a finished result, or
-//! an executor that lives in its isolate.
+//! Executors of commands that live in an isolate: of `createBashTool(cwd, { operations })` (`spec/sdk-exports.md` §2.1),
+//! and what a `user_bash` handler may give instead of the host's shell (`spec/extension-api.md` §5.8).
 
 use std::sync::{Arc, Weak};
 
@@ -13,8 +13,10 @@ use serde_json::{Map, Value, json};
 
 use crate::calls::Purpose;
 use crate::host::Shared;
-use crate::registry::ExtensionInfo;
+use crate::host::slot::IsolateSlot;
 use crate::report::describe;
+use crate::tools::operations::environment_json;
+use crate::wire::ExtId;
 
 /// Reads the winning result of the extension at `from`.
 pub(crate) fn outcome(
@@ -43,8 +45,11 @@ pub(crate) fn outcome(
                 .ok_or("the extension is gone")?;
             Ok(UserBashOutcome::Operations(Arc::new(Executor {
                 shared: Arc::downgrade(shared),
-                info,
+                isolate: info.isolate.clone(),
+                ext: info.id,
                 handle,
+                what: "user_bash",
+                environment: false,
             })))
         }
         (None, None) => Err("it has neither \"result\" nor \"operations\"".into()),
@@ -59,10 +64,35 @@ fn with_exit_code(mut result: Value) -> Value {
     result
 }
 
-struct Executor {
+/// An `exec` function of an isolate, released when this is dropped.
+pub(crate) struct Executor {
     shared: Weak<Shared>,
-    info: Arc<ExtensionInfo>,
+    isolate: Arc<IsolateSlot>,
+    ext: ExtId,
     handle: u64,
+    /// For messages.
+    what: &'static str,
+    /// Whether the function gets the environment as well.
+    environment: bool,
+}
+
+impl Executor {
+    /// `operations` of a bash tool.
+    pub(crate) fn for_tool(
+        shared: &Arc<Shared>,
+        isolate: Arc<IsolateSlot>,
+        ext: ExtId,
+        handle: u64,
+    ) -> Self {
+        Self {
+            shared: Arc::downgrade(shared),
+            isolate,
+            ext,
+            handle,
+            what: "bash",
+            environment: true,
+        }
+    }
 }
 
 #[async_trait]
@@ -71,19 +101,22 @@ impl BashOperations for Executor {
         let ended = || BashExecError::Failed("the extension host has ended".to_owned());
         let shared = self.shared.upgrade().ok_or_else(ended)?;
         let scope = shared.calls.begin(
-            self.info.id,
-            "user_bash",
+            self.ext,
+            self.what,
             Purpose::Bash(output),
             request.cancel.child_token(),
         );
-        let header = json!({"handle": self.handle, "callId": scope.id(), "ext": self.info.id});
+        let header = json!({"handle": self.handle, "callId": scope.id(), "ext": self.ext});
         let mut payload = json!({"command": request.command, "cwd": request.cwd});
         if let Some(timeout) = request.timeout {
             payload["timeout"] = json!(timeout.as_secs_f64());
         }
+        if self.environment {
+            payload["env"] = environment_json(&request.env);
+        }
         let answer = shared
             .invoke_json(
-                &self.info.isolate,
+                &self.isolate,
                 "bashExec",
                 &header,
                 Some(payload.to_string().into()),
@@ -100,14 +133,14 @@ impl BashOperations for Executor {
                     .and_then(Value::as_i64)
                     .and_then(|code| i32::try_from(code).ok()),
             }),
-            Err(error) => Err(BashExecError::from_message(&describe("user_bash", &error))),
+            Err(error) => Err(BashExecError::from_message(&describe(self.what, &error))),
         }
     }
 }
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        if let Ok(api) = self.info.isolate.api() {
+        if let Ok(api) = self.isolate.api() {
             api.post(
                 "release",
                 json!({"handles": [self.handle]}).to_string(),

@@ -1,6 +1,7 @@
 //! Tools that extensions register, as tools of the agent.
 
 pub(crate) mod bash;
+pub(crate) mod operations;
 pub(crate) mod result;
 
 use std::sync::{Arc, Weak};

@@ -72,7 +72,7 @@ export function makeDefinition<Params, Details, Schema extends TSchema>(
 		promptSnippet,
 		promptGuidelines: [...promptGuidelines],
 		...(prepareArguments === undefined ? {} : { prepareArguments }),
-		execute: (_toolCallId, params, signal, onUpdate, context) => logic({ params, signal, onUpdate, context }),
+		execute: (_toolCallId, params, signal, onUpdate) => logic({ params, signal, onUpdate }),
 		renderCall: (args, theme) => renderToolCall(name, args as Record<string, unknown>, theme),
 		renderResult: (result, options, theme, context) =>
 			renderToolResult(name, result, options ?? {}, theme, argumentsOf(context)),
@@ -89,6 +89,6 @@ export function makeTool<Params, Details, Schema extends TSchema>(
 		label: name,
 		description: description.description,
 		parameters,
-		execute: (_toolCallId, params, signal, onUpdate) => logic({ params, signal, onUpdate, context: undefined }),
+		execute: (_toolCallId, params, signal, onUpdate) => logic({ params, signal, onUpdate }),
 	};
 }

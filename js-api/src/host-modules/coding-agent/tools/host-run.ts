@@ -1,4 +1,4 @@
-// Runs a built-in tool on the host: what `createReadTool(cwd)` does when no operations are given.
+// Runs a built-in tool on the host: what `createReadTool(cwd)` and the other factories make.
 
 import { hostCall, hostCallAsync } from "../../../host.ts";
 import { currentRuntime } from "../../../api/runtime.ts";
@@ -10,33 +10,56 @@ declare module "../../../api/protocol-methods.ts" {
 	}
 }
 
+/** What of a tool's options lives here: handles of its functions, and which optional ones there are. */
+export interface OwnParts {
+	operations?: number;
+	offers?: string[];
+	shell?: number;
+	spawnHook?: number;
+}
+
 let nextId = 1;
 
-/** `options` is the JSON part of the tool's options. Cancelling the signal cancels the tool on the host. */
+/** Runs a call of the host that the signal cancels. */
+export async function cancellable<Result>(
+	signal: AbortSignal | undefined,
+	run: (builtinId: number) => Promise<Result>,
+): Promise<Result> {
+	const builtinId = nextId++;
+	const cancel = () => hostCall("runBuiltinTool.cancel", { builtinId });
+	signal?.addEventListener("abort", cancel, { once: true });
+	try {
+		return await run(builtinId);
+	} finally {
+		signal?.removeEventListener("abort", cancel);
+	}
+}
+
+/** `options` is the JSON part of the tool's options, `own` the rest; its handles are released at the end. */
 export async function runOnHost<Params, Details>(
 	name: string,
 	cwd: string,
 	options: object,
 	{ params, signal, onUpdate }: ToolRun<Params, Details>,
+	own: OwnParts = {},
 ): Promise<ToolResult<Details>> {
-	if (signal?.aborted) throw new Error("Operation aborted");
-	const builtinId = nextId++;
 	const { callbacks } = currentRuntime();
 	const update = onUpdate && callbacks.add(([partial]) => onUpdate(partial as ToolResult<Details>));
-	const cancel = () => hostCall("runBuiltinTool.cancel", { builtinId });
-	signal?.addEventListener("abort", cancel, { once: true });
 	try {
-		const request = {
-			name,
-			args: params,
-			cwd,
-			options,
-			builtinId,
-			...(update === undefined ? {} : { onUpdate: update }),
-		};
-		return (await hostCallAsync("runBuiltinTool", request)) as ToolResult<Details>;
+		if (signal?.aborted) throw new Error("Operation aborted");
+		const result = await cancellable(signal, (builtinId) =>
+			hostCallAsync("runBuiltinTool", {
+				name,
+				args: params,
+				cwd,
+				options,
+				builtinId,
+				...own,
+				...(update === undefined ? {} : { onUpdate: update }),
+			}),
+		);
+		return result as ToolResult<Details>;
 	} finally {
-		signal?.removeEventListener("abort", cancel);
-		callbacks.release([update]);
+		callbacks.release([update, own.operations, own.shell, own.spawnHook]);
 	}
 }

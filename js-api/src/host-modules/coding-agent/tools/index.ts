@@ -1,8 +1,7 @@
 // The built-in tools as extensions make them: `createReadTool(cwd, options?)` and `createReadToolDefinition(cwd, options?)` for each.
-// Without replacements a call runs on the host; with them the tool's logic runs here, over what the caller gave.
+// A call always runs on the host; what the caller replaced is called back from there.
 
 import type { TSchema } from "typebox";
-import { type BashParams, type BashToolOptions, runBash } from "./bash.ts";
 import {
 	type AgentTool,
 	type BuiltinToolDefinition,
@@ -10,31 +9,35 @@ import {
 	makeTool,
 	type ToolDescription,
 } from "./define.ts";
-import { type EditParams, prepareEditArguments, runEdit } from "./edit.ts";
-import { type FindParams, runFind } from "./find.ts";
-import { type GrepParams, runGrep } from "./grep.ts";
+import { prepareEditArguments } from "./edit-arguments.ts";
 import { runOnHost } from "./host-run.ts";
-import { createLocalBashOperations } from "./local-bash.ts";
-import { type LsParams, runLs } from "./ls.ts";
-import { type ReadParams, runRead } from "./read.ts";
+import { fileOperations, shellParts } from "./operations.ts";
 import * as schemas from "./schemas.ts";
 import type {
+	BashOperations,
+	BashParams,
+	BashSpawnHook,
 	BashToolDetails,
 	EditOperations,
+	EditParams,
 	EditToolDetails,
 	FindOperations,
+	FindParams,
 	FindToolDetails,
 	GrepOperations,
+	GrepParams,
 	GrepToolDetails,
 	LsOperations,
+	LsParams,
 	LsToolDetails,
 	ReadOperations,
+	ReadParams,
 	ReadToolDetails,
 	ToolResult,
 	ToolRun,
 	WriteOperations,
+	WriteParams,
 } from "./types.ts";
-import { runWrite, type WriteParams } from "./write.ts";
 
 export interface ToolOptions<Operations> {
 	operations?: Operations;
@@ -45,6 +48,16 @@ export type EditToolOptions = ToolOptions<EditOperations>;
 export type FindToolOptions = ToolOptions<FindOperations>;
 export type LsToolOptions = ToolOptions<LsOperations>;
 export type GrepToolOptions = ToolOptions<GrepOperations>;
+
+export interface BashToolOptions extends ToolOptions<BashOperations> {
+	/** Put on a line of its own before each command. */
+	commandPrefix?: string;
+	shellPath?: string;
+	/** May change command, directory and environment just before the start. */
+	spawnHook?: BashSpawnHook;
+	/** Give the command `PI_*` variables about the session (default true). */
+	exposeSessionEnvironment?: boolean;
+}
 
 const DESCRIPTIONS = {
 	read: {
@@ -107,62 +120,42 @@ const DESCRIPTIONS = {
 
 type Maker<Params, Details> = (run: ToolRun<Params, Details>) => Promise<ToolResult<Details>>;
 
-function readLogic(cwd: string, { operations, ...rest }: ReadToolOptions = {}): Maker<ReadParams, ReadToolDetails> {
-	return (run) => (operations === undefined ? runOnHost("read", cwd, rest, run) : runRead(cwd, operations, run));
-}
-
-function writeLogic(cwd: string, { operations }: WriteToolOptions = {}): Maker<WriteParams, undefined> {
-	return (run) => (operations === undefined ? runOnHost("write", cwd, {}, run) : runWrite(cwd, operations, run));
-}
-
-function editLogic(cwd: string, { operations }: EditToolOptions = {}): Maker<EditParams, EditToolDetails> {
-	return (run) => {
-		if (operations !== undefined) return runEdit(cwd, operations, run);
-		return runOnHost("edit", cwd, {}, { ...run, params: prepareEditArguments(run.params) as EditParams });
-	};
+/** A tool over files. */
+function fileTool<Params, Details>(
+	name: string,
+	cwd: string,
+	{ operations, ...rest }: ToolOptions<object> = {},
+): Maker<Params, Details> {
+	return (run) => runOnHost(name, cwd, rest, run, operations && fileOperations(operations, run.signal));
 }
 
 function bashLogic(cwd: string, options: BashToolOptions = {}): Maker<BashParams, BashToolDetails> {
 	const { operations, spawnHook, ...rest } = options;
-	// A hook is a function and stays here, so the command does, too.
-	if (operations === undefined && spawnHook === undefined) return (run) => runOnHost("bash", cwd, rest, run);
-	const { shellPath } = options;
-	const shell = operations ?? createLocalBashOperations(shellPath === undefined ? {} : { shellPath });
-	return (run) => runBash(cwd, shell, options, run);
-}
-
-function findLogic(cwd: string, { operations }: FindToolOptions = {}): Maker<FindParams, FindToolDetails> {
-	return (run) => (operations === undefined ? runOnHost("find", cwd, {}, run) : runFind(cwd, operations, run));
-}
-
-function lsLogic(cwd: string, { operations }: LsToolOptions = {}): Maker<LsParams, LsToolDetails> {
-	return (run) => (operations === undefined ? runOnHost("ls", cwd, {}, run) : runLs(cwd, operations, run));
-}
-
-function grepLogic(cwd: string, { operations }: GrepToolOptions = {}): Maker<GrepParams, GrepToolDetails> {
-	return (run) => runGrep(cwd, operations, run);
+	return (run) => runOnHost("bash", cwd, rest, run, shellParts(operations, spawnHook));
 }
 
 export const createReadTool = (cwd: string, options?: ReadToolOptions): AgentTool<ReadParams, ReadToolDetails> =>
-	makeTool(DESCRIPTIONS.read, readLogic(cwd, options));
+	makeTool(DESCRIPTIONS.read, fileTool("read", cwd, options));
 export const createReadToolDefinition = (
 	cwd: string,
 	options?: ReadToolOptions,
-): BuiltinToolDefinition<ReadParams, ReadToolDetails> => makeDefinition(DESCRIPTIONS.read, readLogic(cwd, options));
+): BuiltinToolDefinition<ReadParams, ReadToolDetails> =>
+	makeDefinition(DESCRIPTIONS.read, fileTool("read", cwd, options));
 
 export const createWriteTool = (cwd: string, options?: WriteToolOptions): AgentTool<WriteParams, undefined> =>
-	makeTool(DESCRIPTIONS.write, writeLogic(cwd, options));
+	makeTool(DESCRIPTIONS.write, fileTool("write", cwd, options));
 export const createWriteToolDefinition = (
 	cwd: string,
 	options?: WriteToolOptions,
-): BuiltinToolDefinition<WriteParams, undefined> => makeDefinition(DESCRIPTIONS.write, writeLogic(cwd, options));
+): BuiltinToolDefinition<WriteParams, undefined> => makeDefinition(DESCRIPTIONS.write, fileTool("write", cwd, options));
 
 export const createEditTool = (cwd: string, options?: EditToolOptions): AgentTool<EditParams, EditToolDetails> =>
-	makeTool(DESCRIPTIONS.edit, editLogic(cwd, options));
+	makeTool(DESCRIPTIONS.edit, fileTool("edit", cwd, options));
 export const createEditToolDefinition = (
 	cwd: string,
 	options?: EditToolOptions,
-): BuiltinToolDefinition<EditParams, EditToolDetails> => makeDefinition(DESCRIPTIONS.edit, editLogic(cwd, options));
+): BuiltinToolDefinition<EditParams, EditToolDetails> =>
+	makeDefinition(DESCRIPTIONS.edit, fileTool("edit", cwd, options));
 
 export const createBashTool = (cwd: string, options?: BashToolOptions): AgentTool<BashParams, BashToolDetails> =>
 	makeTool(DESCRIPTIONS.bash, bashLogic(cwd, options));
@@ -172,25 +165,27 @@ export const createBashToolDefinition = (
 ): BuiltinToolDefinition<BashParams, BashToolDetails> => makeDefinition(DESCRIPTIONS.bash, bashLogic(cwd, options));
 
 export const createGrepTool = (cwd: string, options?: GrepToolOptions): AgentTool<GrepParams, GrepToolDetails> =>
-	makeTool(DESCRIPTIONS.grep, grepLogic(cwd, options));
+	makeTool(DESCRIPTIONS.grep, fileTool("grep", cwd, options));
 export const createGrepToolDefinition = (
 	cwd: string,
 	options?: GrepToolOptions,
-): BuiltinToolDefinition<GrepParams, GrepToolDetails> => makeDefinition(DESCRIPTIONS.grep, grepLogic(cwd, options));
+): BuiltinToolDefinition<GrepParams, GrepToolDetails> =>
+	makeDefinition(DESCRIPTIONS.grep, fileTool("grep", cwd, options));
 
 export const createFindTool = (cwd: string, options?: FindToolOptions): AgentTool<FindParams, FindToolDetails> =>
-	makeTool(DESCRIPTIONS.find, findLogic(cwd, options));
+	makeTool(DESCRIPTIONS.find, fileTool("find", cwd, options));
 export const createFindToolDefinition = (
 	cwd: string,
 	options?: FindToolOptions,
-): BuiltinToolDefinition<FindParams, FindToolDetails> => makeDefinition(DESCRIPTIONS.find, findLogic(cwd, options));
+): BuiltinToolDefinition<FindParams, FindToolDetails> =>
+	makeDefinition(DESCRIPTIONS.find, fileTool("find", cwd, options));
 
 export const createLsTool = (cwd: string, options?: LsToolOptions): AgentTool<LsParams, LsToolDetails> =>
-	makeTool(DESCRIPTIONS.ls, lsLogic(cwd, options));
+	makeTool(DESCRIPTIONS.ls, fileTool("ls", cwd, options));
 export const createLsToolDefinition = (
 	cwd: string,
 	options?: LsToolOptions,
-): BuiltinToolDefinition<LsParams, LsToolDetails> => makeDefinition(DESCRIPTIONS.ls, lsLogic(cwd, options));
+): BuiltinToolDefinition<LsParams, LsToolDetails> => makeDefinition(DESCRIPTIONS.ls, fileTool("ls", cwd, options));
 
 /** Options for each tool of a set. */
 export interface ToolSetOptions {

@@ -20,9 +20,59 @@ export interface ToolRun<Params, Details> {
 	params: Params;
 	signal: AbortSignal | undefined;
 	onUpdate: OnUpdate<Details> | undefined;
-	/** The extension context of a call that came through a tool definition. */
-	context: unknown;
 }
+
+export interface ReadParams {
+	path: string;
+	/** 1-based. */
+	offset?: number;
+	limit?: number;
+}
+
+export interface WriteParams {
+	path: string;
+	content: string;
+}
+
+export interface EditParams {
+	path: string;
+	edits: { oldText: string; newText: string }[];
+}
+
+export interface BashParams {
+	command: string;
+	/** Seconds. */
+	timeout?: number;
+}
+
+export interface FindParams {
+	pattern: string;
+	path?: string;
+	limit?: number;
+}
+
+export interface LsParams {
+	path?: string;
+	limit?: number;
+}
+
+export interface GrepParams {
+	pattern: string;
+	path?: string;
+	glob?: string;
+	ignoreCase?: boolean;
+	literal?: boolean;
+	context?: number;
+	limit?: number;
+}
+
+export interface BashSpawnContext {
+	command: string;
+	cwd: string;
+	env: NodeJS.ProcessEnv;
+}
+
+export type BashSpawnHook = (context: BashSpawnContext) => BashSpawnContext;
 
 export interface BashOperations {
 	/**
@@ -106,14 +156,4 @@ export interface FindToolDetails {
 export interface LsToolDetails {
 	truncation?: TruncationResult;
 	entryLimitReached?: number;
-}
-
-/** A text result. */
-export function textResult<Details>(text: string, details?: Details): ToolResult<Details> {
-	return details === undefined ? { content: [{ type: "text", text }] } : { content: [{ type: "text", text }], details };
-}
-
-/** Throws when the run was cancelled. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-	if (signal?.aborted) throw new Error("Operation aborted");
 }

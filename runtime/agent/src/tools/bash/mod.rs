@@ -182,14 +182,14 @@ pub(super) fn environment(session: &[(String, String)]) -> Environment {
 }
 
 /// Zero, negative and absurdly long limits are none.
-fn time_limit(seconds: Option<f64>) -> Option<Duration> {
+pub fn time_limit(seconds: Option<f64>) -> Option<Duration> {
     let seconds = seconds.filter(|seconds| *seconds > 0.0)?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// Gets the output of a running command.
 #[async_trait]
-pub(super) trait OutputConsumer: Send {
+pub trait OutputConsumer: Send {
     async fn take(&mut self, chunk: Bytes);
     /// When [`OutputConsumer::wake`] wants to be called next.
     fn wake_at(&self) -> Option<Instant> {
@@ -200,7 +200,7 @@ pub(super) trait OutputConsumer: Send {
 
 /// Runs the command and feeds its output to `consumer`. Returns when both are done; an executor that ignores an
 /// abort or its time limit is left behind after [`EXECUTOR_GRACE`].
-pub(super) async fn run_executor(
+pub async fn run_executor(
     operations: &dyn BashOperations,
     request: BashExec,
     consumer: &mut dyn OutputConsumer,
@@ -360,8 +360,12 @@ fn finish(
     if let Some(notice) = capture.notice(&shown) {
         text = format!("{text}\n\n{notice}");
     }
-    let exit = match ended {
-        Ok(exit) => exit,
+    let (exit, code) = match ended {
+        Ok(exit @ BashExit { code: Some(code) }) => (exit, code),
+        Ok(BashExit { code: None }) => {
+            let reason = "Command terminated without an exit code";
+            return Err(ToolError::failed(joined(text, reason)));
+        }
         Err(error) => {
             return Err(ToolError::failed(joined(
                 text,
@@ -372,18 +376,14 @@ fn finish(
     if text.is_empty() {
         text = "(no output)".to_owned();
     }
-    let failure = match exit.code {
-        Some(0) => None,
-        Some(code) => Some(format!("Command exited with code {code}")),
-        None => Some("Command failed without an exit code".to_owned()),
-    };
+    let failure = (code != 0).then(|| format!("Command exited with code {code}"));
     let mut output = ToolOutput::text(match &failure {
         Some(failure) => joined(text, failure),
         None => text,
     });
     output.is_error = failure.map(|_| true);
     output.details = details(&capture, &shown);
-    output.structured_content = Some(structured(&capture, &shown, exit, wall_time));
+    output.structured_content = Some(structured(&capture, exit, wall_time));
     Ok(output)
 }
 
@@ -411,20 +411,16 @@ fn joined(text: String, addition: &str) -> String {
     }
 }
 
-fn structured(
-    capture: &OutputCapture,
-    shown: &Truncation,
-    exit: BashExit,
-    wall_time: Duration,
-) -> Value {
+/// The form for programs, which get more of the output than the model does.
+fn structured(capture: &OutputCapture, exit: BashExit, wall_time: Duration) -> Value {
     let (output, cut) = capture.structured();
     let mut value = json!({
         "output": output,
-        "truncated": cut || shown.truncated,
+        "truncated": cut,
         "exit_code": exit.code,
         "wall_time_seconds": wall_time.as_secs_f64(),
     });
-    if let Some(path) = capture.full_output().path() {
+    if cut && let Some(path) = capture.full_output().path() {
         value["full_output_path"] = Value::String(path.display().to_string());
     }
     value

@@ -40,13 +40,31 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Change {
         .collect();
     Change {
         display: display(&lines, width(before, after)),
-        patch: diff
-            .unified_diff()
-            .context_radius(CONTEXT_LINES)
-            .header(path, path)
-            .to_string(),
+        patch: with_counts(
+            &diff
+                .unified_diff()
+                .context_radius(CONTEXT_LINES)
+                .header(path, path)
+                .to_string(),
+        ),
         first_changed_line: first_changed(&lines),
     }
+}
+
+/// Says the number of lines in every header of a hunk, as pi's patches do; the library leaves a 1 out.
+fn with_counts(patch: &str) -> String {
+    let counted = |range: &str| match range.contains(',') {
+        true => range.to_owned(),
+        false => format!("{range},1"),
+    };
+    patch
+        .split_inclusive('\n')
+        .map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+            // A line of content begins with a sign.
+            ["@@", old, new, "@@\n"] => format!("@@ {} {} @@\n", counted(old), counted(new)),
+            _ => line.to_owned(),
+        })
+        .collect()
 }
 
 struct Line<'a> {

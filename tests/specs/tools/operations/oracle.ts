@@ -2,8 +2,13 @@
 
 import assert from "node:assert/strict";
 
-// biome-ignore lint/suspicious/noExplicitAny: two implementations' results, compared as data.
-type Any = any;
+// Two implementations' results, compared as data.
+export type Any = any;
+
+/** A function of the real package, which is compiled like any other code here. */
+export async function real(file: string, name: string): Promise<Any> {
+	return (await import(`${process.env.REAL_TOOLS}/${file}.js`))[name];
+}
 
 export interface Outcome {
 	result?: Any;
