@@ -16,6 +16,10 @@ export function reviveEvent(text: string | undefined, scope: CallScope): EventOb
 		// A getter, so that a handler that ignores the signal costs no controller.
 		Object.defineProperty(event, "signal", { enumerable: true, configurable: true, get: () => scope.signal });
 	}
+	if (event.type === "message_update" && isRecord(event.assistantMessageEvent)) {
+		// The message crosses once; a second copy would double the cost of every token.
+		event.assistantMessageEvent.partial = event.message;
+	}
 	if (event.type === "session_before_compact" && isRecord(event.preparation)) {
 		const { fileOps } = event.preparation;
 		if (isRecord(fileOps)) {

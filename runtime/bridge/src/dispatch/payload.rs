@@ -3,7 +3,7 @@
 use pier_agent::compaction::{CompactionPreparation, SuppliedCompaction};
 use pier_agent::hooks::{EntryDraft, SuppliedSummary};
 use pier_protocol::event::AgentEvent;
-use pier_protocol::message::{Content, CustomMessage, Usage};
+use pier_protocol::message::{AssistantMessage, Content, CustomMessage, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,13 @@ pub(crate) fn value(of: &impl Serialize) -> Value {
 /// An object without the members that are `null`.
 pub(crate) fn object(of: Value) -> Map<String, Value> {
     let mut map = super::combine::event(of);
+/// An assistant message outside of a [`Message`](pier_protocol::message::Message), with the `role` that makes it one.
+pub(crate) fn assistant(of: &AssistantMessage) -> Value {
+    let mut message = Map::from_iter([("role".to_string(), json!("assistant"))]);
+    message.extend(super::combine::event(value(of)));
+    Value::Object(message)
+}
+
     map.retain(|_, value| !value.is_null());
     map
 }

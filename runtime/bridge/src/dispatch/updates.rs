@@ -95,8 +95,8 @@ async fn run(shared: Arc<Shared>) {
             continue;
         };
         let mut map = payload::agent_event(&event);
-        // The message so far; the isolate shows it as `assistantMessageEvent.partial` too.
-        map.insert("message".into(), partial.with(payload::value));
+        // The message so far; the isolate shows the same object as `assistantMessageEvent.partial`.
+        map.insert("message".into(), partial.with(payload::assistant));
         let circumstances = Circumstances {
             muted,
             ..Circumstances::in_run()
