@@ -10,6 +10,7 @@ import { sendMessage, sendUserMessage } from "./messages.ts";
 import { installedLibrary } from "./libraries.ts";
 import { optionalMembers } from "./optional-members.ts";
 import { adaptProvider } from "./provider-object.ts";
+import { updatedProvider } from "./provider-update.ts";
 import type { FlagValue } from "./protocol.ts";
 import { boundMethods } from "./realm.ts";
 import type { ExtensionRecord } from "./record.ts";
@@ -173,9 +174,10 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 		registerProvider(nameOrProvider: unknown, given?: unknown): void {
 			usable();
 			const { name, config } = adaptProvider(nameOrProvider, given);
-			const provider = checkProvider(name, config);
-			const described = describeProvider(name, provider);
+			const defined = checkProvider(name, config);
 			const before = record.providers.get(name);
+			const provider = before === undefined ? defined : updatedProvider(before, defined);
+			const described = describeProvider(name, provider);
 			record.providers.set(name, provider);
 			try {
 				runtime.announce(record, { providers: [described] });
