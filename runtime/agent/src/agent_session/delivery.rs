@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pier_protocol::message::{Block, Content, CustomMessage, Extra, ImageBlock, Message};
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 
 use super::emit::Job;
 use super::inner::Inner;
@@ -30,6 +31,8 @@ pub(crate) enum Trigger {
         message: CustomMessage,
         pipeline: bool,
         sender: Option<String>,
+        /// Where it goes when another run has begun meanwhile.
+        lane: Lane,
     },
     User {
         content: Content,
@@ -55,6 +58,13 @@ pub(crate) enum Destination {
     TurnEnd,
 }
 
+fn lane(options: DeliveryOptions) -> Lane {
+    match options.deliver_as {
+        Some(DeliverAs::FollowUp) => Lane::FollowUp,
+        _ => Lane::Steering,
+    }
+}
+
 /// The matrix.
 pub(crate) fn destination(
     rules: DeliveryRules,
@@ -62,10 +72,7 @@ pub(crate) fn destination(
     options: DeliveryOptions,
 ) -> Destination {
     let triggers = options.trigger_turn == Some(true);
-    let lane = match options.deliver_as {
-        Some(DeliverAs::FollowUp) => Lane::FollowUp,
-        _ => Lane::Steering,
-    };
+    let lane = lane(options);
     if options.deliver_as == Some(DeliverAs::NextTurn) {
         return match (rules, busy, triggers) {
             (DeliveryRules::Xcsh, true, true) => Destination::NextTurnAndContinue,
@@ -101,6 +108,7 @@ impl Inner {
                     message,
                     pipeline: rules == DeliveryRules::Pi,
                     sender,
+                    lane: lane(options),
                 });
             }
             Destination::Queue(lane) => {
@@ -155,26 +163,53 @@ impl Inner {
         loop {
             // Counted after the one before has begun its run, so that there is no moment without either.
             self.count_triggers();
-            let trigger = self.state.lock().triggers.pop_front();
-            let Some(trigger) = trigger else { return };
+            if self.state.lock().triggers.is_empty() {
+                return;
+            }
             let mut commands = self.commands.subscribe();
             // A command that goes on for longer does not hold the run back.
             let _ =
                 tokio::time::timeout(COMMAND_GRACE, commands.wait_for(|commands| *commands == 0))
                     .await;
+            // A prompt that is being prepared comes first, and what waits here joins its run.
+            let turn = self.admission.lock().await;
+            let Some(trigger) = self.state.lock().triggers.pop_front() else {
+                continue;
+            };
             match trigger {
                 Trigger::Custom {
                     message,
                     pipeline,
                     sender,
+                    lane,
                 } => {
-                    self.start_custom(message, pipeline, sender.as_deref())
+                    self.start_custom(turn, message, pipeline, sender.as_deref(), lane)
                         .await;
                 }
-                Trigger::User { content, options } => self.start_user(content, options).await,
-                Trigger::NextTurn => self.start_next_turn().await,
+                Trigger::User { content, options } => {
+                    drop(turn);
+                    self.start_user(content, options).await;
+                }
+                Trigger::NextTurn => self.start_next_turn(turn).await,
             }
         }
+    }
+
+    /// Custom messages that wait for a run of their own become part of the one that has just begun.
+    pub(crate) fn triggers_join_run(&self) {
+        let mut state = self.state.lock();
+        for trigger in std::mem::take(&mut state.triggers) {
+            match trigger {
+                Trigger::Custom { message, lane, .. } => {
+                    let message = Arc::new(Message::Custom(message));
+                    state.queues.push(lane, message, None);
+                }
+                other => state.triggers.push_back(other),
+            }
+        }
+        drop(state);
+        self.count_triggers();
+        self.touch();
     }
 
     fn count_triggers(&self) {
@@ -184,9 +219,11 @@ impl Inner {
 
     async fn start_custom(
         self: &Arc<Self>,
+        turn: MutexGuard<'_, ()>,
         message: CustomMessage,
         pipeline: bool,
         sender: Option<&str>,
+        lane: Lane,
     ) {
         if self.state.lock().summary.is_some() {
             self.report(
@@ -205,10 +242,11 @@ impl Inner {
         self.not_settling().await;
         let Some(guard) = self.try_begin_run() else {
             // Somebody else was faster: the message joins that run.
-            self.state.lock().queues.push(Lane::Steering, message, None);
+            self.state.lock().queues.push(lane, message, None);
             self.touch();
             return;
         };
+        drop(turn);
         let start = if pipeline {
             if let Some(model) = self.model() {
                 self.compact_before_prompt(&guard.run.cancel, &model).await;
@@ -238,11 +276,12 @@ impl Inner {
         }
     }
 
-    async fn start_next_turn(self: &Arc<Self>) {
+    async fn start_next_turn(self: &Arc<Self>, turn: MutexGuard<'_, ()>) {
         self.not_settling().await;
         let Some(guard) = self.try_begin_run() else {
             return;
         };
+        drop(turn);
         let held = std::mem::take(&mut self.state.lock().next_turn);
         if held.is_empty() {
             return;

@@ -98,9 +98,10 @@ impl Inner {
         loop {
             self.not_settling().await;
             if let Some(guard) = self.try_begin_run() {
-                drop(turn);
                 // An error gives the session back as it was.
                 let model = self.usable_model()?;
+                self.triggers_join_run();
+                drop(turn);
                 if self.state.lock().aborts != aborts {
                     guard.run.cancel.cancel();
                 }

@@ -1,0 +1,9 @@
+import type {} from "@f5-sales-demo/xcsh";
+
+export default function (pi: any) {
+	pi.on("input", async () => {
+		pi.sendMessage({ customType: "note", content: "by the way", display: true }, { triggerTurn: true });
+		// The host has every chance to start another run first.
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	});
+}
