@@ -181,8 +181,10 @@ impl Run {
                 ..PromptRequest::new(prompt.text, InputSource::Interactive)
             };
             match self.session.prompt(request).await {
-                Ok(Disposition::Started | Disposition::Queued) => self.session.run_settled().await,
-                Ok(Disposition::Handled) => {}
+                // A command that has ended may have asked for a run: its answer belongs to this prompt.
+                Ok(Disposition::Started | Disposition::Queued | Disposition::Handled) => {
+                    self.session.run_settled().await;
+                }
                 Err(error) => {
                     diagnostics::error(&error.to_string());
                     return 1;
