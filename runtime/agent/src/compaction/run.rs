@@ -227,10 +227,7 @@ impl Inner {
             CompactionReason::Overflow => "Context overflow recovery failed: ",
         };
         let (aborted, error_message) = match failure {
-            Failure::Cancelled if reason == CompactionReason::Manual => (
-                true,
-                Some(format!("{prefix}{}", SessionError::CompactionCancelled)),
-            ),
+            // Nothing went wrong: who asked for it gets the answer.
             Failure::Cancelled => (true, None),
             Failure::Failed(text) => (false, Some(format!("{prefix}{text}"))),
         };

@@ -26,5 +26,5 @@ export default function (pi: ExtensionAPI & { [name: string]: any }) {
 	pi.on("session_compact", async ({ compactionEntry, fromExtension }: any) => {
 		if (fromExtension) log("compact", fromExtension, compactionEntry.summary);
 	});
-	pi.on("session_compact_failed", async () => log("failed"));
+	pi.on("session_compact_failed", async ({ errorMessage, aborted }: any) => log("failed", String(errorMessage), aborted));
 }
