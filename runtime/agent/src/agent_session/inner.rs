@@ -396,9 +396,12 @@ pub(crate) struct BusyGuard {
 }
 
 impl BusyGuard {
-    /// `agent_settled` is about to be delivered.
+    /// `agent_settled` is about to be delivered. From here on the session counts as idle, so there is no run any more.
     pub(crate) fn settling(&self) {
-        let edited = self.inner.state.lock().run_prompt.take().is_some();
+        let mut state = self.inner.state.lock();
+        state.run = None;
+        let edited = state.run_prompt.take().is_some();
+        drop(state);
         if edited {
             self.inner.touch_prompt();
         }
