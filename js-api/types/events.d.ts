@@ -227,6 +227,8 @@ export interface ToolExecutionEndEvent {
 	toolName: string;
 	result: ToolResult;
 	isError: boolean;
+	/** (xcsh) The tool worked and warns; absent otherwise. */
+	isWarning?: boolean;
 }
 export interface ModelSelectEvent {
 	type: "model_select";

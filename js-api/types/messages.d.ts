@@ -89,6 +89,8 @@ export interface ToolResultMessage<Details = unknown> {
 	content: Block[];
 	details?: Details;
 	isError: boolean;
+	/** (xcsh) The tool worked and warns; absent otherwise. */
+	isWarning?: boolean;
 	usage?: Usage;
 	/** (pi) Calls that the tool made itself; incomplete when some were left out or still running. */
 	nestedCalls?: { calls: NestedCall[]; complete: boolean };

@@ -16,7 +16,7 @@ export interface ToolResult<Details = unknown> {
 	/** (pi) End the run after this call. */
 	terminate?: boolean;
 	structuredContent?: unknown;
-	/** (xcsh) */
+	/** (xcsh) It worked and warns; a `tool_result` handler that changes anything takes it away. */
 	isWarning?: boolean;
 }
 

@@ -70,6 +70,8 @@ export interface ToolExecutionUpdateEvent extends BareToolExecutionUpdateEvent, 
 export interface ToolExecutionEndEvent extends BareToolExecutionEndEvent, Nested {
 	/** Absent when the tool never ran. */
 	durationMs?: number;
+	/** The tool worked and warns; absent otherwise. */
+	isWarning?: boolean;
 }
 
 /** The complete queues. */

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::RwLock;
 use pier_protocol::message::ToolCallBlock;
-pub use pier_protocol::tool::{ExecutionMode, Exposure, ToolDeclaration, ToolOutput, ToolSpec};
+pub use pier_protocol::tool::{
+    ExecutionMode, Exposure, IS_WARNING, ToolDeclaration, ToolOutput, ToolSpec,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

@@ -81,6 +81,9 @@ pub enum AgentEvent {
         tool_name: String,
         result: Arc<ToolOutput>,
         is_error: bool,
+        /// The tool worked and warns (xcsh).
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_warning: bool,
         /// Absent when the tool never ran.
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,

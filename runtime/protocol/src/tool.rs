@@ -151,7 +151,15 @@ pub struct ToolOutput {
     pub extra: Extra,
 }
 
+/// A member of `extra` that xcsh shows with the result as well.
+pub const IS_WARNING: &str = "isWarning";
+
 impl ToolOutput {
+    /// Whether the tool worked and warns (xcsh).
+    pub fn is_warning(&self) -> bool {
+        self.extra.get(IS_WARNING) == Some(&Value::Bool(true))
+    }
+
     pub fn text(text: impl Into<String>) -> Self {
         ToolOutput {
             content: vec![Block::text(text)],

@@ -140,7 +140,7 @@ pub struct ToolResultEvent {
 }
 
 /// Replacements; `None` leaves a member as it is. For the doubly optional ones `Some(None)` removes it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResultPatch {
     pub content: Option<Vec<Block>>,
     pub details: Option<Option<Value>>,

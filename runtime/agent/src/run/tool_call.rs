@@ -14,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::nested::NestedScope;
 use crate::agent_session::inner::Inner;
-use crate::hooks::{HookEvent, ToolCallEvent, ToolResultEvent};
+use crate::hooks::{HookEvent, ToolCallEvent, ToolResultEvent, ToolResultPatch};
 use crate::schema::failure_text;
 use crate::tool::{
-    NestedTools, ShellSettings, Tool, ToolCall, ToolContext, ToolError, ToolOutput, ToolUpdates,
+    IS_WARNING, NestedTools, ShellSettings, Tool, ToolCall, ToolContext, ToolError, ToolOutput,
+    ToolUpdates,
 };
 use crate::tools::image_fit::fit_blocks;
 
@@ -47,6 +48,10 @@ impl Finished {
             is_error: true,
             duration_ms: None,
         }
+    }
+
+    pub(crate) fn is_warning(&self) -> bool {
+        !self.is_error && self.output.is_warning()
     }
 }
 
@@ -225,6 +230,10 @@ impl Inner {
                 parent_tool_call_id: parent,
             })
             .await;
+        if patch != ToolResultPatch::default() {
+            // The warning was about the result as the tool made it (spec/extension-api.md §10).
+            output.extra.shift_remove(IS_WARNING);
+        }
         if let Some(content) = patch.content {
             output.content = content;
             // It described the old content.
@@ -286,6 +295,7 @@ impl Inner {
             tool_name: call.name.clone(),
             result: Arc::new(finished.output.clone()),
             is_error: finished.is_error,
+            is_warning: finished.is_warning(),
             duration_ms: finished.duration_ms,
             parent_tool_call_id: parent.map(str::to_owned),
         })

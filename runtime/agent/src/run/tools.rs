@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use pier_protocol::message::{Extra, Message, ToolCallBlock, ToolResultMessage};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -15,7 +16,7 @@ use crate::agent_session::inner::Inner;
 use crate::clock::now_ms;
 use crate::session::{EntryRef, SessionError as StorageError};
 use crate::settings::InterruptMode;
-use crate::tool::ExecutionMode;
+use crate::tool::{ExecutionMode, IS_WARNING};
 
 const ABORTED: &str = "Operation aborted";
 const SKIPPED: &str = "Skipped due to queued user message.";
@@ -206,6 +207,10 @@ impl Inner {
     async fn record(&self, slot: Slot, batch: &mut Batch) -> Result<(), StorageError> {
         let finished = slot.finished.unwrap_or_else(|| Finished::refused(ABORTED));
         batch.terminate &= finished.output.terminate == Some(true);
+        let mut extra = Extra::new();
+        if finished.is_warning() {
+            extra.insert(IS_WARNING.to_owned(), Value::Bool(true));
+        }
         let message = ToolResultMessage {
             tool_call_id: slot.call.id,
             tool_name: slot.call.name,
@@ -216,7 +221,7 @@ impl Inner {
             nested_calls: slot.scope.summary(),
             duration_ms: finished.duration_ms,
             timestamp: now_ms(),
-            extra: Extra::new(),
+            extra,
         };
         batch.results.push(
             self.announce(Arc::new(Message::ToolResult(message)))
