@@ -7,18 +7,19 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use pier_agent::hooks::{
     BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome,
-    BeforeForkEvent, BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent,
-    BeforeTreeOutcome, BoundaryOutcome, BoundaryPreview, CompactingEvent, CompactingOutcome,
-    DiscoveredResources, ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent,
-    InputOutcome, Notification, SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome,
-    ToolResultEvent, ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
+    BeforeForkEvent, BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent, BeforeTreeOutcome,
+    BoundaryOutcome, BoundaryPreview, CompactingEvent, CompactingOutcome, DiscoveredResources,
+    ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent, InputOutcome, Notification,
+    SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome, ToolResultEvent,
+    ToolResultPatch, TurnEndEvent, UserBashEvent, UserBashOutcome,
 };
 use pier_protocol::event::AgentEvent;
-use pier_protocol::message::{Block, ImageBlock, Message};
+use pier_protocol::message::{ImageBlock, Message};
 use serde_json::{Map, Value, json};
 
-use super::combine::{self, event};
+use super::combine::{self, cancelled, event};
 use super::{Circumstances, payload};
+use crate::discovery::Profile;
 use crate::host::{ExtensionHost, Shared};
 use crate::wire::truthy;
 
@@ -145,20 +146,7 @@ impl BridgeHooks {
     ) -> Option<Vec<Arc<Message>>> {
         let mut rule = combine::ContextMessages::new(event(json!({"messages": messages})));
         self.run(&[name], &mut rule, self.abortable()).await;
-        let changed = rule.into_messages()?;
-        let parsed: Result<Vec<Message>, _> =
-            changed.into_iter().map(serde_json::from_value).collect();
-        match parsed {
-            Ok(messages) => Some(messages.into_iter().map(Arc::new).collect()),
-            Err(problem) => {
-                self.complain(
-                    name,
-                    "<runtime>",
-                    format!("the returned messages are not messages: {problem}"),
-                );
-                None
-            }
-        }
+        Some(rule.into_messages()?.into_iter().map(Arc::new).collect())
     }
 }
 
@@ -187,17 +175,10 @@ impl ExtensionHooks for BridgeHooks {
         match rule.outcome() {
             combine::InputOutcome::Handled => InputOutcome::Handled,
             combine::InputOutcome::Continue { .. } if unchanged => InputOutcome::Continue,
-            combine::InputOutcome::Continue { text, images } => {
-                let images = match images.map(image_blocks) {
-                    None => input.images,
-                    Some(Ok(images)) => images,
-                    Some(Err(problem)) => {
-                        self.complain("input", "<runtime>", problem);
-                        input.images
-                    }
-                };
-                InputOutcome::Transform { text, images }
-            }
+            combine::InputOutcome::Continue { text, images } => InputOutcome::Transform {
+                text,
+                images: images.unwrap_or(input.images),
+            },
         }
     }
 
@@ -228,17 +209,6 @@ impl ExtensionHooks for BridgeHooks {
         self.run(&["before_agent_start"], &mut rule, self.abortable())
             .await;
         let (messages, system_prompt_options) = rule.into_outcome();
-        let now = payload::now_ms();
-        let messages = messages
-            .into_iter()
-            .filter_map(|message| match payload::custom_message(message, now) {
-                Ok(message) => Some(message),
-                Err(problem) => {
-                    self.complain("before_agent_start", "<runtime>", problem);
-                    None
-                }
-            })
-            .collect();
         BeforeAgentStartOutcome {
             messages,
             system_prompt_options,
@@ -321,13 +291,7 @@ impl ExtensionHooks for BridgeHooks {
         let mut rule = combine::ToolResult::new(map);
         self.run(&["tool_result"], &mut rule, self.abortable())
             .await;
-        match crate::tools::result::patch(rule.into_patch()) {
-            Ok(patch) => patch,
-            Err(problem) => {
-                self.complain("tool_result", "<runtime>", problem);
-                ToolResultPatch::default()
-            }
-        }
+        rule.into_changes().unwrap_or_default()
     }
 
     async fn message_end(&self, message: &Arc<Message>) -> Option<Message> {
@@ -335,21 +299,7 @@ impl ExtensionHooks for BridgeHooks {
         let mut rule = combine::MessageEnd::new(event(json!({"message": &**message})));
         self.run(&["message_end"], &mut rule, Circumstances::in_run())
             .await;
-        let mut replaced = rule.into_message()?;
-        if replaced.get("content").is_none_or(Value::is_null) {
-            replaced["content"] = json!([]);
-        }
-        match serde_json::from_value(replaced) {
-            Ok(message) => Some(message),
-            Err(problem) => {
-                self.complain(
-                    "message_end",
-                    "<runtime>",
-                    format!("the replacement is not a message: {problem}"),
-                );
-                None
-            }
-        }
+        rule.into_message()
     }
 
     async fn turn_end(&self, turn: TurnEndEvent) -> BoundaryOutcome {
@@ -376,7 +326,23 @@ impl ExtensionHooks for BridgeHooks {
             "excludeFromContext": bash.exclude_from_context,
             "cwd": bash.cwd,
         }));
-        let mut rule = combine::FirstResult::new(map, &["result", "operations"]);
+        let shared = self.shared.clone();
+        let mut rule = combine::FirstResult::new(
+            map,
+            &["result", "operations"],
+            move |by: combine::Answerer<'_>, result| {
+                let read = crate::tools::bash::outcome(&shared, by.path, &result);
+                match read.map_err(|problem| format!("Invalid user_bash handler result: {problem}"))
+                {
+                    // Where a failure refuses the command, so does a result that means nothing.
+                    Err(message) if by.profile == Profile::Pi => {
+                        shared.reports.text(by.path, "user_bash", message.clone());
+                        Ok(Err(HookFailure { message }))
+                    }
+                    other => other.map(Ok),
+                }
+            },
+        );
         if let Err(refusal) = self
             .shared
             .dispatch(&["user_bash"], &mut rule, Circumstances::default())
@@ -386,14 +352,7 @@ impl ExtensionHooks for BridgeHooks {
                 message: refusal.message,
             });
         }
-        let Some((result, from)) = rule.into_result() else {
-            return Ok(UserBashOutcome::Run);
-        };
-        crate::tools::bash::outcome(&self.shared, &from, &result).map_err(|problem| {
-            let message = format!("Invalid user_bash handler result: {problem}");
-            self.complain("user_bash", &from, message.clone());
-            HookFailure { message }
-        })
+        rule.into_result().unwrap_or(Ok(UserBashOutcome::Run))
     }
 
     async fn session_before_switch(&self, switch: BeforeSwitchEvent) -> bool {
@@ -401,15 +360,14 @@ impl ExtensionHooks for BridgeHooks {
             "reason": switch.reason.as_str(),
             "targetSessionFile": switch.target_session_file,
         }));
-        let mut rule = combine::LastResult::new(map);
+        let mut rule = combine::LastResult::new(map, |_, result| Ok(cancelled(&result)));
         self.run(
             &["session_before_switch"],
             &mut rule,
             Circumstances::in_run(),
         )
         .await;
-        rule.into_result()
-            .is_some_and(|(result, _)| cancelled(&result))
+        rule.into_result().unwrap_or_default()
     }
 
     async fn session_before_fork(&self, fork: BeforeForkEvent) -> BeforeForkOutcome {
@@ -417,17 +375,16 @@ impl ExtensionHooks for BridgeHooks {
             .last_fork_at
             .store(fork.position == ForkPosition::At, Ordering::Release);
         let map = event(json!({"entryId": fork.entry_id, "position": fork.position.as_str()}));
-        let mut rule = combine::LastResult::new(map);
-        self.run(FORK, &mut rule, Circumstances::in_run()).await;
-        match rule.into_result() {
-            None => BeforeForkOutcome::default(),
-            Some((result, _)) => BeforeForkOutcome {
+        let mut rule = combine::LastResult::new(map, |_, result| {
+            Ok(BeforeForkOutcome {
                 cancel: cancelled(&result),
                 skip_conversation_restore: result
                     .get("skipConversationRestore")
                     .is_some_and(truthy),
-            },
-        }
+            })
+        });
+        self.run(FORK, &mut rule, Circumstances::in_run()).await;
+        rule.into_result().unwrap_or_default()
     }
 
     async fn session_before_compact(&self, compact: BeforeCompactEvent) -> BeforeCompactOutcome {
@@ -438,59 +395,33 @@ impl ExtensionHooks for BridgeHooks {
             "reason": compact.reason,
             "willRetry": compact.will_retry,
         }));
-        let mut rule = combine::LastResult::new(map);
+        let tokens_before = compact.preparation.tokens_before;
+        let mut rule = combine::LastResult::new(map, |_, result| {
+            let given = result.get("compaction").filter(|value| truthy(value));
+            match given {
+                _ if cancelled(&result) => Ok(BeforeCompactOutcome::Cancel),
+                None => Ok(BeforeCompactOutcome::Continue),
+                Some(given) => payload::supplied_compaction(given, tokens_before)
+                    .map(BeforeCompactOutcome::Supply),
+            }
+        });
         let circumstances = Circumstances {
             cancel: Some(compact.signal),
             ..Circumstances::in_run()
         };
         self.run(&["session_before_compact"], &mut rule, circumstances)
             .await;
-        let Some((result, from)) = rule.into_result() else {
-            return BeforeCompactOutcome::Continue;
-        };
-        if cancelled(&result) {
-            return BeforeCompactOutcome::Cancel;
-        }
-        let Some(compaction) = result.get("compaction").filter(|value| truthy(value)) else {
-            return BeforeCompactOutcome::Continue;
-        };
-        match payload::supplied_compaction(compaction, compact.preparation.tokens_before) {
-            Ok(supplied) => BeforeCompactOutcome::Supply(supplied),
-            Err(problem) => {
-                self.complain("session_before_compact", &from, problem);
-                BeforeCompactOutcome::Continue
-            }
-        }
+        rule.into_result().unwrap_or_default()
     }
 
     async fn session_compacting(&self, compacting: CompactingEvent) -> CompactingOutcome {
         let map =
             event(json!({"sessionId": compacting.session_id, "messages": compacting.messages}));
-        let mut rule = combine::LastResult::new(map);
+        let mut rule =
+            combine::LastResult::new(map, |_, result| payload::compacting_outcome(result));
         self.run(&["session.compacting"], &mut rule, Circumstances::in_run())
             .await;
-        let Some((result, _)) = rule.into_result() else {
-            return CompactingOutcome::default();
-        };
-        let context = result
-            .get("context")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        CompactingOutcome {
-            context: context
-                .filter_map(Value::as_str)
-                .map(str::to_string)
-                .collect(),
-            prompt: result
-                .get("prompt")
-                .and_then(Value::as_str)
-                .map(str::to_string),
-            preserve_data: result
-                .get("preserveData")
-                .filter(|value| !value.is_null())
-                .cloned(),
-        }
+        rule.into_result().unwrap_or_default()
     }
 
     async fn session_before_tree(&self, tree: BeforeTreeEvent) -> BeforeTreeOutcome {
@@ -506,36 +437,14 @@ impl ExtensionHooks for BridgeHooks {
             "replaceInstructions": tree.replace_instructions,
             "label": tree.label,
         }));
-        let mut rule = combine::LastResult::new(map);
+        let mut rule = combine::LastResult::new(map, |_, result| payload::tree_outcome(&result));
         let circumstances = Circumstances {
             cancel: Some(tree.signal),
             ..Circumstances::in_run()
         };
         self.run(&["session_before_tree"], &mut rule, circumstances)
             .await;
-        let Some((result, from)) = rule.into_result() else {
-            return BeforeTreeOutcome::default();
-        };
-        let summary = match result
-            .get("summary")
-            .filter(|value| truthy(value))
-            .map(payload::supplied_summary)
-        {
-            None => None,
-            Some(Ok(summary)) => Some(summary),
-            Some(Err(problem)) => {
-                self.complain("session_before_tree", &from, problem);
-                None
-            }
-        };
-        let text = |name: &str| result.get(name).and_then(Value::as_str).map(str::to_string);
-        BeforeTreeOutcome {
-            cancel: cancelled(&result),
-            summary,
-            custom_instructions: text("customInstructions"),
-            replace_instructions: result.get("replaceInstructions").and_then(Value::as_bool),
-            label: text("label"),
-        }
+        rule.into_result().unwrap_or_default()
     }
 
     async fn resources_discover(
@@ -563,10 +472,6 @@ impl ExtensionHooks for BridgeHooks {
     }
 }
 
-fn cancelled(result: &Map<String, Value>) -> bool {
-    result.get("cancel") == Some(&Value::Bool(true))
-}
-
 /// Images as blocks, with their `type`.
 fn tagged_images(images: &[ImageBlock]) -> Value {
     let blocks = images.iter().map(|image| {
@@ -577,17 +482,4 @@ fn tagged_images(images: &[ImageBlock]) -> Value {
         block
     });
     Value::Array(blocks.collect())
-}
-
-/// Image blocks that a handler returned.
-fn image_blocks(value: Value) -> Result<Vec<ImageBlock>, String> {
-    let blocks: Vec<Block> = serde_json::from_value(value)
-        .map_err(|error| format!("the returned images are not blocks: {error}"))?;
-    blocks
-        .into_iter()
-        .map(|block| match block {
-            Block::Image(image) => Ok(image),
-            _ => Err("the returned images hold something that is not an image".to_string()),
-        })
-        .collect()
 }

@@ -1,20 +1,20 @@
 //! From the agent's typed values to the JSON that handlers get, and back. Pure.
 
 use pier_agent::compaction::{CompactionPreparation, SuppliedCompaction};
-use pier_agent::hooks::{EntryDraft, SuppliedSummary};
+use pier_agent::hooks::{BeforeTreeOutcome, CompactingOutcome, EntryDraft, SuppliedSummary};
 use pier_protocol::event::AgentEvent;
 use pier_protocol::message::{AssistantMessage, Content, CustomMessage, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use super::combine::cancelled;
+use crate::wire::truthy;
 
 /// A JSON value of anything; a value that cannot be written becomes `null`.
 pub(crate) fn value(of: &impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }
 
-/// An object without the members that are `null`.
-pub(crate) fn object(of: Value) -> Map<String, Value> {
-    let mut map = super::combine::event(of);
 /// An assistant message outside of a [`Message`](pier_protocol::message::Message), with the `role` that makes it one.
 pub(crate) fn assistant(of: &AssistantMessage) -> Value {
     let mut message = Map::from_iter([("role".to_string(), json!("assistant"))]);
@@ -22,6 +22,9 @@ pub(crate) fn assistant(of: &AssistantMessage) -> Value {
     Value::Object(message)
 }
 
+/// An object without the members that are `null`.
+pub(crate) fn object(of: Value) -> Map<String, Value> {
+    let mut map = super::combine::event(of);
     map.retain(|_, value| !value.is_null());
     map
 }
@@ -110,6 +113,48 @@ pub(crate) fn supplied_summary(of: &Value) -> Result<SuppliedSummary, String> {
         summary: summary.to_string(),
         details: present(of, "details"),
         usage: usage(of.get("usage"))?,
+    })
+}
+
+/// A `session_before_tree` result.
+pub(crate) fn tree_outcome(result: &Map<String, Value>) -> Result<BeforeTreeOutcome, String> {
+    let cancel = cancelled(result);
+    let summary = result
+        .get("summary")
+        .filter(|value| !cancel && truthy(value))
+        .map(supplied_summary)
+        .transpose()?;
+    let text = |name: &str| result.get(name).and_then(Value::as_str).map(str::to_string);
+    Ok(BeforeTreeOutcome {
+        cancel,
+        summary,
+        custom_instructions: text("customInstructions"),
+        replace_instructions: result.get("replaceInstructions").and_then(Value::as_bool),
+        label: text("label"),
+    })
+}
+
+/// A `session.compacting` result.
+pub(crate) fn compacting_outcome(
+    mut result: Map<String, Value>,
+) -> Result<CompactingOutcome, String> {
+    let mut given = |name: &str| result.shift_remove(name).filter(|value| !value.is_null());
+    let read = |name: &str, expected: &str| format!("\"{name}\" must be {expected}");
+    let context = match given("context") {
+        None => Vec::new(),
+        Some(lines) => {
+            serde_json::from_value(lines).map_err(|_| read("context", "an array of strings"))?
+        }
+    };
+    let prompt = match given("prompt") {
+        None => None,
+        Some(Value::String(prompt)) => Some(prompt),
+        Some(_) => return Err(read("prompt", "a string")),
+    };
+    Ok(CompactingOutcome {
+        context,
+        prompt,
+        preserve_data: given("preserveData"),
     })
 }
 

@@ -84,7 +84,7 @@ const RULES: &[EventRule] = &[
     row("before_agent_start", Chain, &["systemPromptOptions"], Long),
     row("context", Chain, &["messages"], Handler),
     row("context_with_system", Chain, &["messages"], Handler),
-    row("before_provider_request", Chain, &[], Handler),
+    row("before_provider_request", Chain, &["payload"], Handler),
     row("before_provider_headers", Chain, &["headers"], Handler),
     row("agent_before_settle", Chain, &[], Handler),
     row("turn_end", Chain, &[], Handler),

@@ -1,5 +1,7 @@
 //! Rules where each handler sees what the previous one made of the event.
 
+use pier_protocol::message::{Block, ImageBlock, Message};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
@@ -24,8 +26,8 @@ pub(crate) enum InputOutcome {
     Continue {
         /// The text, possibly changed.
         text: String,
-        /// The images, possibly changed; `None` when there are none.
-        images: Option<Value>,
+        /// The images, when a handler changed them.
+        images: Option<Vec<ImageBlock>>,
     },
     /// An extension took care of it.
     Handled,
@@ -34,6 +36,7 @@ pub(crate) enum InputOutcome {
 /// `input` (`spec/extension-api.md` §5.5): both result shapes.
 pub(crate) struct Input {
     event: Edited,
+    images: Option<Vec<ImageBlock>>,
     handled: bool,
 }
 
@@ -42,6 +45,7 @@ impl Input {
     pub(crate) fn new(event: Map<String, Value>) -> Self {
         Self {
             event: Edited::new(event),
+            images: None,
             handled: false,
         }
     }
@@ -57,7 +61,7 @@ impl Input {
         };
         InputOutcome::Continue {
             text,
-            images: self.event.take("images"),
+            images: self.images,
         }
     }
 }
@@ -82,10 +86,11 @@ impl Combiner for Input {
         // Images count only together with a text (xcsh), even an unchanged one.
         match result.remove("text") {
             Some(text @ Value::String(_)) => {
-                self.event.set("text", text);
                 if let Some(images @ Value::Array(_)) = result.remove("images") {
+                    self.images = Some(image_blocks(&images)?);
                     self.event.set("images", images);
                 }
+                self.event.set("text", text);
                 Ok(Flow::Continue)
             }
             None | Some(Value::Null) => Ok(Flow::Continue),
@@ -94,10 +99,21 @@ impl Combiner for Input {
     }
 }
 
+/// Image blocks that a handler returned.
+fn image_blocks(value: &Value) -> Result<Vec<ImageBlock>, String> {
+    let blocks: Vec<Block> = Deserialize::deserialize(value)
+        .map_err(|error| format!("the returned images are not blocks: {error}"))?;
+    let images = blocks.into_iter().map(|block| match block {
+        Block::Image(image) => Ok(image),
+        _ => Err("the returned images hold something that is not an image".to_string()),
+    });
+    images.collect()
+}
+
 /// `context` and `context_with_system`: `{messages}` or in-place edits.
 pub(crate) struct ContextMessages {
     event: Edited,
-    changed: bool,
+    messages: Option<Vec<Message>>,
 }
 
 impl ContextMessages {
@@ -105,16 +121,21 @@ impl ContextMessages {
     pub(crate) fn new(event: Map<String, Value>) -> Self {
         Self {
             event: Edited::new(event),
-            changed: false,
+            messages: None,
         }
     }
 
     /// The messages, when any handler changed them.
-    pub(crate) fn into_messages(mut self) -> Option<Vec<Value>> {
-        match self.event.take("messages") {
-            Some(Value::Array(messages)) if self.changed => Some(messages),
-            _ => None,
-        }
+    pub(crate) fn into_messages(self) -> Option<Vec<Message>> {
+        self.messages
+    }
+
+    fn take_messages(&mut self, given: Value, how: &str) -> Result<(), String> {
+        let messages = Deserialize::deserialize(&given)
+            .map_err(|error| format!("the {how} messages are not messages: {error}"))?;
+        self.messages = Some(messages);
+        self.event.set("messages", given);
+        Ok(())
     }
 }
 
@@ -124,21 +145,17 @@ impl Combiner for ContextMessages {
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(messages @ Value::Array(_)) = answer
+        let edited = answer
             .event
             .take()
-            .and_then(|mut event| event.remove("messages"))
-        {
-            self.event.set("messages", messages);
-            self.changed = true;
-        }
+            .and_then(|mut event| event.remove("messages"));
+        let edits = edited.map_or(Ok(()), |messages| self.take_messages(messages, "edited"));
         match object_result(&mut answer)?.and_then(|mut result| result.remove("messages")) {
             Some(messages @ Value::Array(_)) => {
-                self.event.set("messages", messages);
-                self.changed = true;
-                Ok(Flow::Continue)
+                self.take_messages(messages, "returned")?;
+                edits.map(|()| Flow::Continue)
             }
-            None | Some(Value::Null) => Ok(Flow::Continue),
+            None | Some(Value::Null) => edits.map(|()| Flow::Continue),
             Some(other) => Err(format!(
                 "\"messages\" is {}, expected an array",
                 kind(&other)
@@ -147,7 +164,7 @@ impl Combiner for ContextMessages {
     }
 }
 
-/// `before_provider_request`: any result but `undefined` replaces the payload.
+/// `before_provider_request`: in-place edits, and any result but `undefined` replaces the payload.
 pub(crate) struct ProviderPayload {
     event: Edited,
     changed: bool,
@@ -162,7 +179,7 @@ impl ProviderPayload {
         }
     }
 
-    /// The payload, when any handler replaced it.
+    /// The payload, when any handler changed or replaced it.
     pub(crate) fn into_payload(mut self) -> Option<Value> {
         self.event.take("payload").filter(|_| self.changed)
     }
@@ -174,7 +191,8 @@ impl Combiner for ProviderPayload {
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(payload) = answer.result {
+        let edited = answer.event.and_then(|mut event| event.remove("payload"));
+        if let Some(payload) = answer.result.or(edited) {
             self.event.set("payload", payload);
             self.changed = true;
         }
@@ -230,7 +248,7 @@ impl Combiner for Headers {
 /// `message_end`: `{message}` of the same role replaces.
 pub(crate) struct MessageEnd {
     event: Edited,
-    changed: bool,
+    message: Option<Message>,
 }
 
 impl MessageEnd {
@@ -238,13 +256,13 @@ impl MessageEnd {
     pub(crate) fn new(event: Map<String, Value>) -> Self {
         Self {
             event: Edited::new(event),
-            changed: false,
+            message: None,
         }
     }
 
     /// The message, when any handler replaced it.
-    pub(crate) fn into_message(mut self) -> Option<Value> {
-        self.event.take("message").filter(|_| self.changed)
+    pub(crate) fn into_message(self) -> Option<Message> {
+        self.message
     }
 }
 
@@ -254,7 +272,7 @@ impl Combiner for MessageEnd {
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        let Some(message) =
+        let Some(mut message) =
             object_result(&mut answer)?.and_then(|mut result| result.remove("message"))
         else {
             return Ok(Flow::Continue);
@@ -277,8 +295,13 @@ impl Combiner for MessageEnd {
                 before.as_deref().unwrap_or("(none)")
             ));
         }
+        if message.get("content").is_none_or(Value::is_null) {
+            message["content"] = Value::Array(Vec::new());
+        }
+        let replacement = Deserialize::deserialize(&message)
+            .map_err(|error| format!("the replacement is not a message: {error}"))?;
+        self.message = Some(replacement);
         self.event.set("message", message);
-        self.changed = true;
         Ok(Flow::Continue)
     }
 }

@@ -4,16 +4,18 @@ use std::path::Path;
 
 use pier_agent::hooks::{DiscoveredPath, DiscoveredResources};
 use pier_agent::prompt::PromptOptions;
+use pier_protocol::message::CustomMessage;
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
+use crate::dispatch::payload;
 use crate::wire::{DispatchAnswer, truthy};
 
 /// `before_agent_start`: the event shows each handler the prompt as the handlers before it left it.
 pub(crate) struct AgentStart {
     event: Edited,
     /// Messages in handler order.
-    messages: Vec<Value>,
+    messages: Vec<CustomMessage>,
     options: PromptOptions,
     edited: bool,
 }
@@ -32,7 +34,7 @@ impl AgentStart {
     }
 
     /// Splits into the messages and the inputs of the prompt, when handlers changed them.
-    pub(crate) fn into_outcome(self) -> (Vec<Value>, Option<PromptOptions>) {
+    pub(crate) fn into_outcome(self) -> (Vec<CustomMessage>, Option<PromptOptions>) {
         let options = Some(self.options).filter(|_| self.edited);
         (self.messages, options)
     }
@@ -81,14 +83,13 @@ impl Combiner for AgentStart {
         };
         match result.remove("message") {
             None => {}
-            Some(message @ Value::Object(_)) => self.messages.push(message),
-            Some(other) if !truthy(&other) => {}
-            Some(other) => {
-                complaint = Some(format!(
-                    "\"message\" is {}, expected an object",
-                    kind(&other)
-                ))
+            Some(message) if truthy(&message) => {
+                match payload::custom_message(message, payload::now_ms()) {
+                    Ok(message) => self.messages.push(message),
+                    Err(problem) => complaint = Some(format!("\"message\": {problem}")),
+                }
             }
+            Some(_) => {}
         }
         match result.remove("systemPrompt") {
             None | Some(Value::Null) => {}

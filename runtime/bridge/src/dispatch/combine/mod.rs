@@ -15,7 +15,7 @@ pub(crate) use chain::{
     Boundary, ContextMessages, Headers, Input, InputOutcome, MessageEnd, ProviderPayload,
 };
 pub(crate) use collect::{AgentStart, Resources};
-pub(crate) use pick::{FirstResult, LastResult, TrustAnswer};
+pub(crate) use pick::{FirstResult, LastResult, TrustAnswer, cancelled};
 pub(crate) use tool::{ToolCall, ToolResult};
 
 /// Whether the next handler runs.
@@ -48,7 +48,8 @@ pub(crate) trait Combiner: Send {
     /// Counts the changes of [`event`](Self::event), so that an unchanged event is serialised once.
     fn revision(&self) -> u64;
 
-    /// Takes one answer. `Err` is a complaint about its shape; the answer then counts as `undefined`.
+    /// Takes one answer. `Err` is a complaint about its shape; what is wrong then counts as `undefined`. Whatever is read of
+    /// an answer is read here, so that a malformed one costs its own handler only.
     fn absorb(&mut self, by: Answerer<'_>, answer: DispatchAnswer) -> Result<Flow, String>;
 }
 

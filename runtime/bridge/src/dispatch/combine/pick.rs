@@ -5,30 +5,34 @@ use serde_json::{Map, Value};
 use super::{Answerer, Combine, Combiner, Edited, Flow};
 use crate::wire::{DispatchAnswer, truthy};
 
-/// L: the last truthy result wins; `cancel: true` ends the dispatch. In-place edits of the event are kept.
-pub(crate) struct LastResult {
+/// L: the last truthy result that can be read wins; `cancel: true` ends the dispatch. In-place edits of the event are kept.
+pub(crate) struct LastResult<T, R> {
     event: Edited,
-    result: Option<Map<String, Value>>,
-    from: Option<String>,
+    read: R,
+    result: Option<T>,
 }
 
-impl LastResult {
-    /// Starts with an event.
-    pub(crate) fn new(event: Map<String, Value>) -> Self {
+impl<T, R: Fn(Answerer<'_>, Map<String, Value>) -> Result<T, String>> LastResult<T, R> {
+    /// Starts with an event; `read` says what a result means.
+    pub(crate) fn new(event: Map<String, Value>, read: R) -> Self {
         Self {
             event: Edited::new(event),
+            read,
             result: None,
-            from: None,
         }
     }
 
-    /// The winning result and the path of the extension that gave it.
-    pub(crate) fn into_result(self) -> Option<(Map<String, Value>, String)> {
-        self.result.zip(self.from)
+    /// The winning result.
+    pub(crate) fn into_result(self) -> Option<T> {
+        self.result
     }
 }
 
-impl Combiner for LastResult {
+impl<T, R> Combiner for LastResult<T, R>
+where
+    T: Send,
+    R: Fn(Answerer<'_>, Map<String, Value>) -> Result<T, String> + Send,
+{
     const RULE: Combine = Combine::Last;
 
     fn event(&self) -> &Map<String, Value> {
@@ -44,9 +48,8 @@ impl Combiner for LastResult {
             self.event.set(&name, value);
         }
         if let Some(result) = super::object_result(&mut answer)? {
-            let cancelled = result.get("cancel") == Some(&Value::Bool(true));
-            self.result = Some(result);
-            self.from = Some(by.path.to_string());
+            let cancelled = cancelled(&result);
+            self.result = Some((self.read)(by, result)?);
             if cancelled {
                 return Ok(Flow::Stop);
             }
@@ -55,33 +58,42 @@ impl Combiner for LastResult {
     }
 }
 
-/// F: the first truthy result wins and ends the dispatch. A truthy result with none of the wanted keys is
-/// complained about and does not end it (`spec/extension-api.md` §5.8).
-pub(crate) struct FirstResult {
-    event: Map<String, Value>,
-    wanted: &'static [&'static str],
-    result: Option<Map<String, Value>>,
-    from: Option<String>,
+/// Whether a result asks to stop what it is about.
+pub(crate) fn cancelled(result: &Map<String, Value>) -> bool {
+    result.get("cancel") == Some(&Value::Bool(true))
 }
 
-impl FirstResult {
-    /// Starts with an event; `wanted` are the members of which a result needs one.
-    pub(crate) fn new(event: Map<String, Value>, wanted: &'static [&'static str]) -> Self {
+/// F: the first truthy result wins and ends the dispatch. A truthy result with none of the wanted keys, or one that cannot be
+/// read, is complained about and does not end it (`spec/extension-api.md` §5.8).
+pub(crate) struct FirstResult<T, R> {
+    event: Map<String, Value>,
+    wanted: &'static [&'static str],
+    read: R,
+    result: Option<T>,
+}
+
+impl<T, R: Fn(Answerer<'_>, Map<String, Value>) -> Result<T, String>> FirstResult<T, R> {
+    /// Starts with an event; `wanted` are the members of which a result needs one, and `read` says what it means.
+    pub(crate) fn new(event: Map<String, Value>, wanted: &'static [&'static str], read: R) -> Self {
         Self {
             event,
             wanted,
+            read,
             result: None,
-            from: None,
         }
     }
 
-    /// The winning result and the path of the extension that gave it.
-    pub(crate) fn into_result(self) -> Option<(Map<String, Value>, String)> {
-        self.result.zip(self.from)
+    /// The winning result.
+    pub(crate) fn into_result(self) -> Option<T> {
+        self.result
     }
 }
 
-impl Combiner for FirstResult {
+impl<T, R> Combiner for FirstResult<T, R>
+where
+    T: Send,
+    R: Fn(Answerer<'_>, Map<String, Value>) -> Result<T, String> + Send,
+{
     const RULE: Combine = Combine::First;
 
     fn event(&self) -> &Map<String, Value> {
@@ -106,8 +118,7 @@ impl Combiner for FirstResult {
                 self.wanted.join(", ")
             ));
         }
-        self.result = Some(result);
-        self.from = Some(by.path.to_string());
+        self.result = Some((self.read)(by, result)?);
         Ok(Flow::Stop)
     }
 }

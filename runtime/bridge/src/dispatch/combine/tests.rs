@@ -36,7 +36,11 @@ fn edited(members: Value) -> DispatchAnswer {
 
 #[test]
 fn last_result_wins_and_cancel_stops() {
-    let mut rule = LastResult::new(Map::new());
+    let read = |by: Answerer<'_>, result: Map<String, Value>| match result.get("wrong") {
+        Some(_) => Err("wrong".to_string()),
+        None => Ok((result, by.path.to_string())),
+    };
+    let mut rule = LastResult::new(Map::new(), read);
     assert_eq!(
         rule.absorb(A, returned(json!({"cancel": false}))),
         Ok(Flow::Continue)
@@ -51,8 +55,9 @@ fn last_result_wins_and_cancel_stops() {
         (json!(true), "/b.ts")
     );
 
-    let mut rule = LastResult::new(Map::new());
+    let mut rule = LastResult::new(Map::new(), read);
     rule.absorb(A, returned(json!({"summary": "x"}))).unwrap();
+    assert!(rule.absorb(B, returned(json!({"wrong": 1}))).is_err());
     rule.absorb(B, returned(Value::Null)).unwrap();
     rule.absorb(B, DispatchAnswer::default()).unwrap();
     assert_eq!(rule.into_result().unwrap().1, "/a.ts");
@@ -60,7 +65,15 @@ fn last_result_wins_and_cancel_stops() {
 
 #[test]
 fn first_result_needs_a_known_member() {
-    let mut rule = FirstResult::new(Map::new(), &["result", "operations"]);
+    let read = |by: Answerer<'_>, result: Map<String, Value>| match result.get("wrong") {
+        Some(_) => Err("wrong".to_string()),
+        None => Ok(by.path.to_string()),
+    };
+    let mut rule = FirstResult::new(Map::new(), &["result", "operations"], read);
+    assert!(
+        rule.absorb(A, returned(json!({"result": 1, "wrong": 1})))
+            .is_err()
+    );
     assert!(rule.absorb(A, returned(json!({"other": 1}))).is_err());
     assert_eq!(
         rule.absorb(A, DispatchAnswer::default()),
@@ -70,7 +83,7 @@ fn first_result_needs_a_known_member() {
         rule.absorb(B, returned(json!({"result": {"output": ""}}))),
         Ok(Flow::Stop)
     );
-    assert_eq!(rule.into_result().unwrap().1, "/b.ts");
+    assert_eq!(rule.into_result().unwrap(), "/b.ts");
 }
 
 #[test]
@@ -90,27 +103,28 @@ fn trust_is_decided_by_the_first_yes_or_no() {
 #[test]
 fn input_accepts_both_shapes_and_chains() {
     let start = || Input::new(event(json!({"text": "a", "source": "rpc"})));
+    let picture = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
     let mut rule = start();
     rule.absorb(A, returned(json!({"text": "b"}))).unwrap();
     assert_eq!(rule.event()["text"], "b");
     rule.absorb(
         B,
-        returned(json!({"action": "transform", "text": "c", "images": [1]})),
+        returned(json!({"action": "transform", "text": "c", "images": [picture]})),
     )
     .unwrap();
+    let malformed = json!({"text": "d", "images": [{"type": "text", "text": "no"}]});
+    assert!(rule.absorb(B, returned(malformed)).is_err());
     rule.absorb(
         B,
         returned(json!({"action": "continue", "text": "ignored"})),
     )
     .unwrap();
     rule.absorb(B, returned(json!({"images": [2]}))).unwrap();
-    assert_eq!(
-        rule.outcome(),
-        InputOutcome::Continue {
-            text: "c".into(),
-            images: Some(json!([1]))
-        }
-    );
+    let InputOutcome::Continue { text, images } = rule.outcome() else {
+        panic!("handled");
+    };
+    assert_eq!(text, "c");
+    assert_eq!(images.unwrap()[0].data, "aGk=");
 
     for handled in [json!({"handled": true}), json!({"action": "handled"})] {
         let mut rule = start();
@@ -140,17 +154,25 @@ fn agent_start_accumulates_messages_and_chains_the_prompt() {
     );
     rule.absorb(
         A,
-        returned(json!({"message": {"n": 1}, "systemPrompt": "base+A"})),
+        returned(json!({"message": {"customType": "1"}, "systemPrompt": "base+A"})),
     )
     .unwrap();
     assert_eq!(rule.event()["systemPrompt"], "base+A");
     rule.absorb(
         B,
-        returned(json!({"message": {"n": 2}, "systemPrompt": ["x", "y"]})),
+        returned(json!({"message": {"customType": "2"}, "systemPrompt": ["x", "y"]})),
     )
     .unwrap();
+    assert!(
+        rule.absorb(B, returned(json!({"message": {"content": "no type"}})))
+            .is_err()
+    );
     let (messages, options) = rule.into_outcome();
-    assert_eq!(messages, [json!({"n": 1}), json!({"n": 2})]);
+    let types: Vec<&str> = messages
+        .iter()
+        .map(|known| known.custom_type.as_str())
+        .collect();
+    assert_eq!(types, ["1", "2"]);
     let options = options.unwrap();
     assert_eq!(options.force_system_prompt.as_deref(), Some("x\n\ny"));
     assert_eq!(options.sections["extra"], "more");
@@ -176,12 +198,22 @@ fn a_broken_edit_of_the_prompt_is_a_complaint_and_changes_nothing() {
 
 #[test]
 fn context_takes_returned_and_edited_messages() {
-    let mut rule = ContextMessages::new(event(json!({"messages": [1]})));
-    rule.absorb(A, edited(json!({"messages": [1, 2]}))).unwrap();
-    assert_eq!(rule.event()["messages"], json!([1, 2]));
-    rule.absorb(B, returned(json!({"messages": [3]}))).unwrap();
-    assert_eq!(rule.into_messages(), Some(vec![json!(3)]));
-    let mut untouched = ContextMessages::new(event(json!({"messages": [1]})));
+    let user = |text: &str| json!({"role": "user", "content": text, "timestamp": 1});
+    let mut rule = ContextMessages::new(event(json!({"messages": [user("1")]})));
+    let both = json!([user("1"), user("2")]);
+    rule.absorb(A, edited(json!({"messages": both}))).unwrap();
+    assert_eq!(rule.event()["messages"], both);
+    for malformed in [
+        edited(json!({"messages": [7]})),
+        returned(json!({"messages": [user("1"), null]})),
+    ] {
+        assert!(rule.absorb(B, malformed).is_err());
+        assert_eq!(rule.event()["messages"], both);
+    }
+    rule.absorb(B, returned(json!({"messages": [user("3")]})))
+        .unwrap();
+    assert_eq!(rule.into_messages().unwrap()[0].text(), "3");
+    let mut untouched = ContextMessages::new(event(json!({"messages": []})));
     untouched.absorb(A, DispatchAnswer::default()).unwrap();
     assert_eq!(untouched.revision(), 0);
     assert_eq!(untouched.into_messages(), None);
@@ -192,6 +224,9 @@ fn payload_is_replaced_by_anything_but_undefined() {
     let mut rule = ProviderPayload::new(event(json!({"payload": {"a": 1}})));
     rule.absorb(A, DispatchAnswer::default()).unwrap();
     assert_eq!(rule.revision(), 0);
+    rule.absorb(A, edited(json!({"payload": {"a": 2}})))
+        .unwrap();
+    assert_eq!(rule.event()["payload"], json!({"a": 2}));
     rule.absorb(A, returned(Value::Null)).unwrap();
     assert_eq!(rule.into_payload(), Some(Value::Null));
 }
@@ -216,10 +251,9 @@ fn message_end_keeps_the_role() {
         returned(json!({"message": {"role": "user", "content": "x"}})),
     )
     .unwrap();
-    assert_eq!(
-        rule.into_message(),
-        Some(json!({"role": "user", "content": "x"}))
-    );
+    let malformed = json!({"message": {"role": "user", "content": [5]}});
+    assert!(rule.absorb(B, returned(malformed)).is_err());
+    assert_eq!(rule.into_message().unwrap().text(), "x");
 }
 
 #[test]
@@ -291,6 +325,14 @@ fn tool_result_chain_counts_returns_and_mutations_but_not_lone_assignments() {
     rule.absorb(A, answer).unwrap();
     assert_eq!(rule.event()["content"], json!([]));
     assert!(rule.into_patch().is_empty());
+    // What cannot be read costs its own handler only.
+    let mut rule = start();
+    let good = json!({"content": [{"type": "text", "text": "A"}]});
+    rule.absorb(A, returned(good.clone())).unwrap();
+    let malformed = json!({"content": [{"type": "image"}], "isError": true});
+    assert!(rule.absorb(B, returned(malformed)).is_err());
+    assert!(rule.absorb(B, edited(json!({"content": [1]}))).is_err());
+    assert_eq!(Value::Object(rule.into_patch()), good);
     // Together with a return it counts.
     let mut rule = start();
     let mut answer = edited(json!({"content": []}));

@@ -1,16 +1,18 @@
 //! The two events around a tool call (`spec/extension-api.md` §10).
 
+use pier_agent::hooks::ToolResultPatch;
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, object_result};
 use crate::discovery::Profile;
+use crate::tools::result::patch;
 use crate::wire::{DispatchAnswer, truthy};
 
-/// `tool_call`: `event.input` is what the tool will get, edited in place; the last truthy result counts and
-/// `block` ends the dispatch.
 /// Reason of xcsh where a handler gives none; pi's stands in the agent core.
 const XCSH_BLOCKED: &str = "Tool execution was blocked by an extension";
 
+/// `tool_call`: `event.input` is what the tool will get, edited in place; the last truthy result counts and
+/// `block` ends the dispatch.
 pub(crate) struct ToolCall {
     event: Edited,
     input_changed: bool,
@@ -120,11 +122,21 @@ impl ToolResult {
         patch
     }
 
+    /// What changed; nothing of it when nothing counts.
+    pub(crate) fn into_changes(self) -> Result<ToolResultPatch, String> {
+        patch(self.into_patch())
+    }
+
     fn note(list: &mut Vec<String>, name: &str) {
         if !list.iter().any(|known| known == name) {
             list.push(name.to_string());
         }
     }
+}
+
+/// Whether a member can become part of a result.
+fn readable(name: &str, value: &Value) -> Result<(), String> {
+    patch(Map::from_iter([(name.to_string(), value.clone())])).map(|_| ())
 }
 
 impl Combiner for ToolResult {
@@ -139,8 +151,13 @@ impl Combiner for ToolResult {
     }
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
+        let mut edits = Ok(());
         for (name, value) in answer.event.take().into_iter().flatten() {
             if !PATCHABLE.contains(&name.as_str()) || self.event.get(&name) == Some(&value) {
+                continue;
+            }
+            if let Err(problem) = readable(&name, &value) {
+                edits = Err(problem);
                 continue;
             }
             if !answer.assigned.contains(&name) && matches!(name.as_str(), "content" | "details") {
@@ -150,13 +167,19 @@ impl Combiner for ToolResult {
             self.event.set(&name, value);
         }
         let Some(mut result) = object_result(&mut answer)? else {
-            return Ok(Flow::Continue);
+            return edits.map(|()| Flow::Continue);
         };
+        for name in PATCHABLE {
+            if let Some(value) = result.get(name) {
+                readable(name, value)?;
+            }
+        }
         let mut content_returned = false;
         for name in PATCHABLE {
             let Some(value) = result.remove(name) else {
                 continue;
             };
+            self.returned = true;
             // A null content would break every later reader; it means "no content" (spec/agent-loop.md §1.3).
             let value = if name == "content" && value.is_null() {
                 Value::Array(Vec::new())
@@ -166,7 +189,6 @@ impl Combiner for ToolResult {
             content_returned |= name == "content";
             self.event.set(name, value);
             Self::note(&mut self.set, name);
-            self.returned = true;
         }
         // New content without new structured content makes the old structured content a lie.
         if content_returned
@@ -176,6 +198,6 @@ impl Combiner for ToolResult {
             self.event.set("structuredContent", Value::Null);
             Self::note(&mut self.set, "structuredContent");
         }
-        Ok(Flow::Continue)
+        edits.map(|()| Flow::Continue)
     }
 }
