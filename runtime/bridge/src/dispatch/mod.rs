@@ -25,7 +25,7 @@ use crate::registry::{ExtensionInfo, Subscriber};
 use crate::report::describe;
 use crate::wire::{DispatchAnswer, DispatchHeader};
 use combine::{Answerer, Combiner, Flow};
-use rules::{EventRule, OnFailure};
+use rules::EventRule;
 
 /// Why a guarded action must not happen.
 #[derive(Debug, Clone)]
@@ -107,6 +107,7 @@ impl Shared {
                 deadline = deadline
                     .map(|budget| budget.saturating_sub(started.elapsed()).max(MIN_SHUTDOWN));
             }
+            let refuses = rule.on_failure.refuses(info.profile);
             let payload = payloads.text(&subscriber.event, combiner);
             let answer = if self.strikes.is_out(&subscriber) {
                 // Only a guard is still here then: what it guards stays refused, without the wait.
@@ -121,14 +122,14 @@ impl Shared {
             let answer = match answer {
                 Ok(answer) => answer,
                 // The abort is known to whoever asked for it.
-                Err(CallError::Aborted) if rule.on_failure != OnFailure::Refuse => continue,
+                Err(CallError::Aborted) if !refuses => continue,
                 Err(error) => {
                     self.reports
                         .call_failed(&info.path, &subscriber.event, &error);
                     if matches!(error, CallError::Timeout { .. }) {
                         done.timed_out.push(info.id);
                     }
-                    if rule.on_failure == OnFailure::Refuse {
+                    if refuses {
                         return Err(Refusal {
                             message: refusal_text(info, &subscriber.event, &error),
                         });

@@ -1,6 +1,7 @@
 //! The table of events (`spec/extension-api.md` §5.2): how results combine, which in-place edits count, what a
 //! failing handler does, and how long a handler may take. Data only; `combine/` interprets it.
 
+use crate::discovery::Profile;
 use crate::limits::Budget;
 
 /// What happens to an event when a handler throws or runs out of time.
@@ -8,8 +9,21 @@ use crate::limits::Budget;
 pub(crate) enum OnFailure {
     /// Report and go on with the next handler.
     Continue,
-    /// Report and stop: the guarded action does not happen (`tool_call`, `user_bash`).
+    /// Report and stop: the guarded action does not happen.
     Refuse,
+    /// As `Refuse` where the extension has the profile of pi; xcsh goes on with the next handler.
+    RefuseForPi,
+}
+
+impl OnFailure {
+    /// Whether a failure of an extension with this profile refuses the action.
+    pub(crate) fn refuses(self, profile: Profile) -> bool {
+        match self {
+            OnFailure::Continue => false,
+            OnFailure::Refuse => true,
+            OnFailure::RefuseForPi => profile == Profile::Pi,
+        }
+    }
 }
 
 /// Combination keys of §5.2.
@@ -57,15 +71,13 @@ const fn row(
     }
 }
 
-const fn refusing(rule: EventRule) -> EventRule {
-    EventRule {
-        on_failure: OnFailure::Refuse,
-        ..rule
-    }
+const fn guarding(on_failure: OnFailure, rule: EventRule) -> EventRule {
+    EventRule { on_failure, ..rule }
 }
 
 use Budget::{Guard, Handler, Long, Shutdown, Start, Update};
 use Combine::{Accumulate, Chain, First, Last, Notify};
+use OnFailure::{Refuse, RefuseForPi};
 
 /// Every event whose result or edits matter, and the few notify-only ones with a budget of their own.
 /// An event that is not listed is notify-only with the ordinary handler budget.
@@ -90,7 +102,7 @@ const RULES: &[EventRule] = &[
     row("turn_end", Chain, &[], Handler),
     row("message_update", Notify, &[], Update),
     row("message_end", Chain, &[], Handler),
-    refusing(row("tool_call", Last, &["input"], Guard)),
+    guarding(Refuse, row("tool_call", Last, &["input"], Guard)),
     row(
         "tool_result",
         Chain,
@@ -104,7 +116,7 @@ const RULES: &[EventRule] = &[
         Handler,
     ),
     row("tool_execution_update", Notify, &[], Update),
-    refusing(row("user_bash", First, &[], Long)),
+    guarding(RefuseForPi, row("user_bash", First, &[], Long)),
     row("user_python", First, &[], Long),
 ];
 
@@ -252,12 +264,12 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RULES.len());
-        let refusing: Vec<_> = RULES
-            .iter()
-            .filter(|rule| rule.on_failure == OnFailure::Refuse)
-            .map(|rule| rule.name)
-            .collect();
-        assert_eq!(refusing, ["tool_call", "user_bash"]);
+        let refusing = |profile| -> Vec<_> {
+            let guards = RULES.iter().filter(|rule| rule.on_failure.refuses(profile));
+            guards.map(|rule| rule.name).collect()
+        };
+        assert_eq!(refusing(Profile::Pi), ["tool_call", "user_bash"]);
+        assert_eq!(refusing(Profile::Xcsh), ["tool_call"]);
         assert_eq!(rule("agent_start").combine, Combine::Notify);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use super::rules::{EventRule, OnFailure};
+use super::rules::EventRule;
 use crate::host::Shared;
 use crate::isolate::CallError;
 use crate::limits::Budget;
@@ -79,17 +79,16 @@ impl Shared {
         if rule.budget == Budget::Shutdown || !self.strikes.count(subscriber) {
             return;
         }
-        let consequence = match rule.on_failure {
-            OnFailure::Refuse => "what it guards is refused from now on without asking it",
-            OnFailure::Continue => {
-                let handler = subscriber.handler;
-                let _ = self.registry.change(subscriber.info.id, |registered| {
-                    registered.handlers.retain(|known| known.id != handler);
-                });
-                self.strikes.forget(subscriber);
-                self.touch();
-                "it gets no more events"
-            }
+        let consequence = if rule.on_failure.refuses(subscriber.info.profile) {
+            "what it guards is refused from now on without asking it"
+        } else {
+            let handler = subscriber.handler;
+            let _ = self.registry.change(subscriber.info.id, |registered| {
+                registered.handlers.retain(|known| known.id != handler);
+            });
+            self.strikes.forget(subscriber);
+            self.touch();
+            "it gets no more events"
         };
         self.reports.text(
             &subscriber.info.path,
