@@ -266,11 +266,8 @@ export interface ExtensionEventMap {
 	session_shutdown: { event: SessionShutdownEvent; result: void };
 	session_before_switch: { event: SessionBeforeSwitchEvent; result: Cancellable };
 	session_switch: { event: SessionSwitchEvent; result: void };
-	session_before_fork: { event: SessionBeforeForkEvent; result: Cancellable & { skipConversationRestore?: boolean } };
-	session_before_branch: {
-		event: SessionBeforeBranchEvent;
-		result: Cancellable & { skipConversationRestore?: boolean };
-	};
+	session_before_fork: { event: SessionBeforeForkEvent; result: Cancellable };
+	session_before_branch: { event: SessionBeforeBranchEvent; result: Cancellable };
 	session_branch: { event: SessionBranchEvent; result: void };
 	session_before_compact: {
 		event: SessionBeforeCompactEvent;

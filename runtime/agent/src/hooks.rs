@@ -98,8 +98,9 @@ pub trait ExtensionHooks: Send + Sync {
         false
     }
 
-    async fn session_before_fork(&self, _event: BeforeForkEvent) -> BeforeForkOutcome {
-        BeforeForkOutcome::default()
+    /// True when a handler cancelled it. Asked also when nobody subscribed: what follows is named by the position.
+    async fn session_before_fork(&self, _event: BeforeForkEvent) -> bool {
+        false
     }
 
     async fn session_before_compact(&self, _event: BeforeCompactEvent) -> BeforeCompactOutcome {

@@ -164,22 +164,15 @@ impl Inner {
         request: ForkRequest,
     ) -> Result<ForkOutcome, SessionError> {
         let _one = self.control_lock.lock().await;
-        let hooks = self.hooks();
-        let (before_fork, before_branch) = (
-            hooks.subscribed(HookEvent::SessionBeforeFork),
-            hooks.subscribed(HookEvent::SessionBeforeBranch),
-        );
-        if before_fork || before_branch {
-            let event = BeforeForkEvent {
-                entry_id: request.entry_id.clone(),
-                position: request.position,
-            };
-            if hooks.session_before_fork(event).await.cancel {
-                return Ok(ForkOutcome {
-                    cancelled: true,
-                    text: None,
-                });
-            }
+        let event = BeforeForkEvent {
+            entry_id: request.entry_id.clone(),
+            position: request.position,
+        };
+        if self.hooks().session_before_fork(event).await {
+            return Ok(ForkOutcome {
+                cancelled: true,
+                text: None,
+            });
         }
         let position = match request.position {
             ForkPosition::Before => StoredPosition::Before,

@@ -300,13 +300,6 @@ pub struct BeforeForkEvent {
     pub position: ForkPosition,
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct BeforeForkOutcome {
-    pub cancel: bool,
-    /// Keep the live message list (xcsh).
-    pub skip_conversation_restore: bool,
-}
-
 #[derive(Clone)]
 pub struct BeforeCompactEvent {
     pub preparation: Arc<CompactionPreparation>,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use pier_agent::agent_session::{BashRequest, ForkRequest, NavigateOptions};
 use pier_agent::hooks::{
-    BeforeForkOutcome, BeforeTreeOutcome, ForkPosition, HookFailure, Notification, ShutdownReason,
-    SuppliedSummary, UserBashOutcome,
+    BeforeTreeOutcome, ForkPosition, HookFailure, Notification, ShutdownReason, SuppliedSummary,
+    UserBashOutcome,
 };
 use pier_protocol::message::Message;
 use serde_json::json;
@@ -70,10 +70,7 @@ async fn a_veto_changes_nothing() {
     set(&lab.hooks.before_switch, |_| true);
     assert!(lab.session.new_session(None).await.unwrap());
     assert_eq!(lab.file(), old);
-    set(&lab.hooks.before_fork, |_| BeforeForkOutcome {
-        cancel: true,
-        ..BeforeForkOutcome::default()
-    });
+    set(&lab.hooks.before_fork, |_| true);
     let request = ForkRequest {
         entry_id: "whatever".into(),
         position: ForkPosition::Before,

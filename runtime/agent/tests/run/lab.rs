@@ -260,7 +260,7 @@ pub struct TestHooks {
     pub before_compact: Hook<BeforeCompactEvent, BeforeCompactOutcome>,
     pub compacting: Hook<CompactingEvent, CompactingOutcome>,
     pub before_switch: Hook<BeforeSwitchEvent, bool>,
-    pub before_fork: Hook<BeforeForkEvent, BeforeForkOutcome>,
+    pub before_fork: Hook<BeforeForkEvent, bool>,
     pub before_tree: Hook<BeforeTreeEvent, BeforeTreeOutcome>,
     pub user_bash: Hook<UserBashEvent, Result<UserBashOutcome, HookFailure>>,
     pub notify: Hook<Notification, ()>,
@@ -358,7 +358,7 @@ impl ExtensionHooks for TestHooks {
         Self::call(&self.before_switch, event).unwrap_or(false)
     }
 
-    async fn session_before_fork(&self, event: BeforeForkEvent) -> BeforeForkOutcome {
+    async fn session_before_fork(&self, event: BeforeForkEvent) -> bool {
         Self::call(&self.before_fork, event).unwrap_or_default()
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use pier_agent::hooks::{
     BeforeAgentStart, BeforeAgentStartOutcome, BeforeCompactEvent, BeforeCompactOutcome,
-    BeforeForkEvent, BeforeForkOutcome, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent, BeforeTreeOutcome,
+    BeforeForkEvent, BeforeSettleEvent, BeforeSwitchEvent, BeforeTreeEvent, BeforeTreeOutcome,
     BoundaryOutcome, BoundaryPreview, CompactingEvent, CompactingOutcome, DiscoveredResources,
     ExtensionHooks, ForkPosition, HookEvent, HookFailure, InputEvent, InputOutcome, Notification,
     SessionStartReason, ToolBlock, ToolCallEvent, ToolCallOutcome, ToolResultEvent,
@@ -370,20 +370,33 @@ impl ExtensionHooks for BridgeHooks {
         rule.into_result().unwrap_or_default()
     }
 
-    async fn session_before_fork(&self, fork: BeforeForkEvent) -> BeforeForkOutcome {
-        self.shared
-            .last_fork_at
-            .store(fork.position == ForkPosition::At, Ordering::Release);
+    async fn session_before_fork(&self, fork: BeforeForkEvent) -> bool {
+        let whole = fork.position == ForkPosition::At;
+        self.shared.last_fork_at.store(whole, Ordering::Release);
         let map = event(json!({"entryId": fork.entry_id, "position": fork.position.as_str()}));
         let mut rule = combine::LastResult::new(map, |_, result| {
-            Ok(BeforeForkOutcome {
-                cancel: cancelled(&result),
-                skip_conversation_restore: result
-                    .get("skipConversationRestore")
-                    .is_some_and(truthy),
-            })
+            let cancel = cancelled(&result);
+            if !cancel && result.get("skipConversationRestore").is_some_and(truthy) {
+                return Err("\"skipConversationRestore\" is not supported: the conversation always is that of the new session's file".into());
+            }
+            Ok(cancel)
         });
-        self.run(FORK, &mut rule, Circumstances::in_run()).await;
+        let names = if whole { &FORK[..1] } else { FORK };
+        self.run(names, &mut rule, Circumstances::in_run()).await;
+        let cancel = rule.into_result().unwrap_or_default();
+        if cancel || !whole {
+            return cancel;
+        }
+        // To xcsh a copy of the whole session is a switch, which `session_switch` with the same reason ends.
+        let mut rule = combine::LastResult::new(event(json!({"reason": "fork"})), |_, result| {
+            Ok(cancelled(&result))
+        });
+        let circumstances = Circumstances {
+            only: Some(Profile::Xcsh),
+            ..Circumstances::in_run()
+        };
+        self.run(&["session_before_switch"], &mut rule, circumstances)
+            .await;
         rule.into_result().unwrap_or_default()
     }
 
