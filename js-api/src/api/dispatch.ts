@@ -35,7 +35,7 @@ export function dispatch(
 	// Unsubscribed after the host had taken its list.
 	if (handler === undefined) return undefined;
 	return runtime.calls.run(header.callId, (scope: CallScope) => {
-		const event = reviveEvent(payload, scope);
+		const event = reviveEvent(payload, scope, record.profile);
 		const watch =
 			header.returns === undefined || payload === undefined ? undefined : new EditWatch(event, payload, header.returns);
 		const finish = (result: unknown): DispatchOutcome | undefined => {

@@ -2,6 +2,7 @@
 
 import { isRecord } from "./json.ts";
 import type { CallScope } from "./calls.ts";
+import type { Profile } from "./protocol.ts";
 
 export type EventObject = Record<string, unknown> & { type?: string };
 
@@ -9,8 +10,12 @@ const FILE_SETS = ["read", "written", "edited"] as const;
 /** Events whose handlers get a signal for the work they are about to do. */
 const WITH_SIGNAL = new Set(["session_before_compact", "session_before_tree"]);
 
+function isEmpty(value: unknown): boolean {
+	return isRecord(value) && Object.keys(value).length === 0;
+}
+
 /** Parses an event and gives it the members that JSON cannot carry. */
-export function reviveEvent(text: string | undefined, scope: CallScope): EventObject {
+export function reviveEvent(text: string | undefined, scope: CallScope, profile: Profile): EventObject {
 	const event: EventObject = text === undefined ? {} : (JSON.parse(text) as EventObject);
 	if (event.type !== undefined && WITH_SIGNAL.has(event.type)) {
 		// A getter, so that a handler that ignores the signal costs no controller.
@@ -19,6 +24,10 @@ export function reviveEvent(text: string | undefined, scope: CallScope): EventOb
 	if (event.type === "message_update" && isRecord(event.assistantMessageEvent)) {
 		// The message crosses once; a second copy would double the cost of every token.
 		event.assistantMessageEvent.partial = event.message;
+	}
+	if (event.type === "tool_result" && profile === "xcsh" && event.isError === true && isEmpty(event.details)) {
+		// A tool that threw has no details there; to pi they are an empty object (§10 step 6).
+		event.details = undefined;
 	}
 	if (event.type === "session_before_compact" && isRecord(event.preparation)) {
 		const { fileOps } = event.preparation;

@@ -150,7 +150,7 @@ impl Combiner for ToolResult {
         self.event.revision
     }
 
-    fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
+    fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
         let mut edits = Ok(());
         for (name, value) in answer.event.take().into_iter().flatten() {
             if !PATCHABLE.contains(&name.as_str()) || self.event.get(&name) == Some(&value) {
@@ -180,6 +180,10 @@ impl Combiner for ToolResult {
                 continue;
             };
             self.returned = true;
+            // xcsh falls back to what was there (§10 step 7).
+            if name == "details" && value.is_null() && by.profile == Profile::Xcsh {
+                continue;
+            }
             // A null content would break every later reader; it means "no content" (spec/agent-loop.md §1.3).
             let value = if name == "content" && value.is_null() {
                 Value::Array(Vec::new())
