@@ -272,7 +272,11 @@ impl Inner {
         };
         if let Err(error) = self.prompt(request).await {
             let sender = name(options.sender.as_deref());
-            self.report(sender, "send_user_message", error.to_string());
+            let text = match (&error, options.busy) {
+                (SessionError::Busy, Some(text)) => text.to_owned(),
+                _ => error.to_string(),
+            };
+            self.report(sender, "send_user_message", text);
         }
     }
 
