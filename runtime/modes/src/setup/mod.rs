@@ -363,6 +363,13 @@ fn warn_all(warnings: &[String]) {
 
 /// How people are told that an extension could not be loaded.
 fn load_sentence(failure: &ExtensionErrorReport) -> String {
+    if failure.event != "load" {
+        // The extension is loaded; one thing that it asked for was refused.
+        return format!(
+            "Extension \"{}\", {}: {}",
+            failure.extension_path, failure.event, failure.error
+        );
+    }
     // The reason begins with the same words, for records, which have no sentence around it.
     let reason = failure
         .error
