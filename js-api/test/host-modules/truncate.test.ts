@@ -33,6 +33,8 @@ test("the default limits agree with the real package", () => {
 		"x\n".repeat(2001),
 		"y".repeat(51200),
 		"y".repeat(51201),
+		// Only the final line feed does not fit.
+		`${"y".repeat(51200)}\n`,
 		`${"z".repeat(60)}\n`.repeat(1500),
 	]) {
 		assert.deepEqual(ours.truncateHead(text), real.truncateHead(text));

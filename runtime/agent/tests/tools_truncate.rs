@@ -105,6 +105,17 @@ fn tail_keeps_the_end_and_cuts_only_a_lonely_line() {
 }
 
 #[test]
+fn a_final_line_feed_that_does_not_fit_is_a_cut_by_lines_as_in_pi() {
+    let text = format!("{}\n", "0123456789\n".repeat(5).trim_end());
+    let limits = limits(10, text.len() - 1);
+    for result in [truncate_head(&text, limits), truncate_tail(&text, limits)] {
+        assert_eq!(result.content, text.trim_end());
+        assert_eq!(result.truncated_by, Some(TruncatedBy::Lines));
+        assert_eq!((result.output_lines, result.total_lines), (5, 5));
+    }
+}
+
+#[test]
 fn lines_are_cut_by_utf16_units_between_characters() {
     assert_eq!(truncate_line("abc", 3), ("abc".to_owned(), false));
     assert_eq!(

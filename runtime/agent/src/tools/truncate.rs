@@ -109,17 +109,18 @@ pub fn truncate_tail(text: &str, limits: Limits) -> Truncation {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let mut start = body.len();
     let mut lines = 0;
-    let mut by = TruncatedBy::Bytes;
+    // If only the final line feed does not fit, all lines are kept; pi calls that a cut by lines, and callers compare.
+    let mut by = TruncatedBy::Lines;
     let mut partial = false;
     loop {
         if lines >= limits.max_lines {
-            by = TruncatedBy::Lines;
             break;
         }
         // The line before `start`, without the LF that separates it from what is already kept.
         let line_end = if lines == 0 { start } else { start - 1 };
         let line_start = body[..line_end].rfind('\n').map_or(0, |at| at + 1);
         if body.len() - line_start > limits.max_bytes {
+            by = TruncatedBy::Bytes;
             if lines == 0 {
                 start = ceil_char_boundary(body, body.len() - limits.max_bytes);
                 lines = 1;
@@ -270,7 +271,8 @@ impl HeadCapture {
         let mut result = Truncation {
             content: String::new(),
             truncated: true,
-            truncated_by: Some(TruncatedBy::Bytes),
+            // As in `truncate_tail`.
+            truncated_by: Some(TruncatedBy::Lines),
             total_lines,
             total_bytes: self.total_bytes,
             output_lines: 0,
@@ -282,13 +284,13 @@ impl HeadCapture {
         };
         if self.first_line_bytes > limits.max_bytes {
             result.first_line_exceeds_limit = true;
+            result.truncated_by = Some(TruncatedBy::Bytes);
             return result;
         }
         let mut end = 0;
         let mut next = 0;
         while next < self.prefix.len() {
             if result.output_lines >= limits.max_lines {
-                result.truncated_by = Some(TruncatedBy::Lines);
                 break;
             }
             let line_end = self.prefix[next..]
@@ -300,6 +302,9 @@ impl HeadCapture {
             end = line_end;
             next = line_end + 1;
             result.output_lines += 1;
+        }
+        if result.output_lines < total_lines.min(limits.max_lines) {
+            result.truncated_by = Some(TruncatedBy::Bytes);
         }
         result.content = self.prefix;
         result.content.truncate(end);
