@@ -379,6 +379,36 @@ async fn runs_through_other_executors() {
     );
 }
 
+#[tokio::test]
+async fn an_exact_edit_beside_a_tolerant_one_replaces_what_it_names() {
+    // Blanks at the end of oldText: at the end of the text, and inside of a line.
+    assert_eq!(
+        edited(
+            "foo\u{201C}q\u{201D}\n\u{2014}\n ",
+            two(("\u{201D}\n\u{2014}\n ", ""), ("foo\"", "a\t")),
+        )
+        .await,
+        "a\tq"
+    );
+    assert_eq!(
+        edited(
+            "foo bar \u{201C}q\u{201D} \n",
+            two(("foo ", "X"), ("\"q\"", "Y"))
+        )
+        .await,
+        "Xbar Y\n"
+    );
+    assert_eq!(
+        edited("a\u{2019}b  \nc", two(("  \n", "\n\n"), ("a'", "A"))).await,
+        "Ab\n\nc"
+    );
+    assert_eq!(
+        refused("e\u{301}\u{201C}q\u{201D}", two(("e", "E"), ("\"q\"", "Y"))).await,
+        "edits[0] begins or ends inside a combined character of a line of f in which another edit matches only with plain quotes, \
+         dashes or blanks. Combine the two, or give the oldText of the other as it is in the file."
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

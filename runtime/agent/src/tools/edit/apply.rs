@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::text::{SourceText, fuzzy, to_lf};
+use super::text::{SourceText, fuzzy, fuzzy_column, to_lf};
 
 /// One replacement as given by the caller.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -59,7 +59,7 @@ struct Match {
     index: usize,
     /// In the LF text, if it matches exactly.
     exact: Option<Range<usize>>,
-    /// In the tolerant text.
+    /// In the tolerant text; `None` where an exact match begins or ends inside of what composes to one character there.
     tolerant: Option<Range<usize>>,
     /// First and last line touched; the same in both texts.
     lines: (usize, usize),
@@ -79,21 +79,18 @@ fn locate(
     }
     let old_tolerant = fuzzy(&old);
     let exact = lf.find(&old).map(|at| at..at + old.len());
-    // Text that is nothing but blanks has no tolerant form to look for.
-    let near = if old_tolerant.is_empty() {
-        None
-    } else {
-        tolerant
-            .find(&old_tolerant)
-            .map(|at| at..at + old_tolerant.len())
+    let (lines, tolerant_range) = match &exact {
+        // Looked up by its place: its tolerant form lacks blanks at the end that may be inside of a line in the text.
+        Some(range) => (lines_of(lf, range), carried(lf, tolerant, range)),
+        // Text that is nothing but blanks has no tolerant form to look for.
+        None => match tolerant.find(&old_tolerant) {
+            Some(at) if !old_tolerant.is_empty() => {
+                let range = at..at + old_tolerant.len();
+                (lines_of(tolerant, &range), Some(range))
+            }
+            _ => return Err(names.missing(index)),
+        },
     };
-    let lines = match (&exact, &near) {
-        (Some(range), _) => lines_of(lf, range),
-        (None, Some(range)) => lines_of(tolerant, range),
-        (None, None) => return Err(names.missing(index)),
-    };
-    // Composition across the match's border can move the tolerant match elsewhere; then it is not the same one.
-    let near = near.filter(|range| lines_of(tolerant, range) == lines);
     let occurrences = if old_tolerant.is_empty() {
         lf.matches(&old).count()
     } else {
@@ -106,10 +103,26 @@ fn locate(
     Ok(Match {
         index,
         exact,
-        tolerant: near,
+        tolerant: tolerant_range,
         lines,
         new: to_lf(&edit.new),
     })
+}
+
+/// The place of an exact match in the tolerant text, which has the same lines.
+fn carried(lf: &str, tolerant: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let place = |at: usize| {
+        let start = lf[..at].rfind('\n').map_or(0, |feed| feed + 1);
+        let end = lf[at..].find('\n').map_or(lf.len(), |feed| at + feed);
+        let column = fuzzy_column(&lf[start..end], at - start)?;
+        let line = lf[..start].matches('\n').count();
+        let line_start = match line.checked_sub(1) {
+            Some(before) => tolerant.match_indices('\n').nth(before)?.0 + 1,
+            None => 0,
+        };
+        Some(line_start + column)
+    };
+    Some(place(range.start)?..place(range.end)?)
 }
 
 fn lines_of(text: &str, range: &Range<usize>) -> (usize, usize) {
@@ -163,7 +176,7 @@ fn rebuild(
         let mut ranges = Vec::with_capacity(group.len());
         for m in group {
             let range = if all_exact { &m.exact } else { &m.tolerant };
-            let range = range.clone().ok_or_else(|| names.missing(m.index))?;
+            let range = range.clone().ok_or_else(|| names.inseparable(m.index))?;
             ranges.push((range, m));
         }
         ranges.sort_by_key(|(range, _)| range.start);
@@ -318,6 +331,14 @@ impl Names<'_> {
         format!(
             "edits[{first}] and edits[{second}] overlap in {path}. Combine them into one edit, or choose texts that do \
              not share lines."
+        )
+    }
+
+    fn inseparable(&self, index: usize) -> String {
+        let path = self.path;
+        format!(
+            "edits[{index}] begins or ends inside a combined character of a line of {path} in which another edit matches only \
+             with plain quotes, dashes or blanks. Combine the two, or give the oldText of the other as it is in the file."
         )
     }
 

@@ -1,6 +1,8 @@
 //! A file's text as `edit` sees it: LF lines for matching, and beside them what must survive the edit untouched (byte
 //! order mark, the ending of every line) plus the tolerant form used for fuzzy matching.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 const BOM: char = '\u{FEFF}';
@@ -74,17 +76,29 @@ pub(super) fn fuzzy(lf: &str) -> String {
         if at > 0 {
             out.push('\n');
         }
-        let start = out.len();
-        if line.is_ascii() {
-            out.push_str(line);
-        } else {
-            // A line break can come out of nothing here: no character decomposes to one.
-            out.extend(line.nfkc().map(plain));
-        }
-        let kept = out[start..].trim_end().len();
-        out.truncate(start + kept);
+        out.push_str(plain_line(line).trim_end());
     }
     out
+}
+
+/// One line in the tolerant form, blanks at its end included.
+fn plain_line(line: &str) -> Cow<'_, str> {
+    if line.is_ascii() {
+        Cow::Borrowed(line)
+    } else {
+        // A line break cannot come out of nothing here: no character decomposes to one.
+        Cow::Owned(line.nfkc().map(plain).collect())
+    }
+}
+
+/// Where the position `at` of the line `line` is in the tolerant form of the line; `None` inside of what composes to one character.
+pub(super) fn fuzzy_column(line: &str, at: usize) -> Option<usize> {
+    let (left, right) = line.split_at_checked(at)?;
+    let (whole, left, right) = (plain_line(line), plain_line(left), plain_line(right));
+    let splits = whole.len() == left.len() + right.len()
+        && whole.starts_with(left.as_ref())
+        && whole.ends_with(right.as_ref());
+    splits.then(|| left.len().min(whole.trim_end().len()))
 }
 
 fn plain(c: char) -> char {
