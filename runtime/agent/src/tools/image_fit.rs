@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
-use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits};
 
 use pier_protocol::message::{Block, ImageBlock};
 
-use super::image::{ImageProcessor, MAX_INLINE_BASE64, PreparedImage};
+use super::image::{ImageProcessor, MAX_INLINE_BASE64, PreparedImage, detect_mime_type};
 use super::truncate::format_size;
 
 /// Said of an image of a prompt that is left out (spec/rpc.md §3.1).
@@ -22,6 +22,8 @@ const MAX_SIDE: u32 = 2000;
 const MAX_DECODED: u64 = 512 * 1024 * 1024;
 /// JPEG qualities that are tried, best first.
 const QUALITIES: [u8; 4] = [80, 70, 55, 40];
+/// Base64 characters that hold [`super::image::SNIFF_BYTES`].
+const SNIFF_BASE64: usize = 88;
 /// A side is multiplied by this when no encoding is small enough.
 const SHRINK: f64 = 0.75;
 
@@ -34,23 +36,23 @@ pub struct Fitting {
 
 impl ImageProcessor for Fitting {
     fn prepare(&self, bytes: &[u8], mime_type: &str) -> Result<PreparedImage, String> {
+        // Services compare the type with the content, too.
+        let mime_type = detect_mime_type(bytes).unwrap_or(mime_type);
         let known = supported(mime_type);
-        let size = ImageReader::new(Cursor::new(bytes))
-            .with_guessed_format()
-            .ok()
-            .and_then(|reader| reader.into_dimensions().ok());
-        let large = size.is_some_and(|(width, height)| width.max(height) > MAX_SIDE);
         let encoded = bytes.len().div_ceil(3).saturating_mul(4);
         let heavy = encoded > MAX_INLINE_BASE64;
         if let Some(mime) = known
             && !heavy
-            && !(large && self.resize)
         {
-            return Ok(PreparedImage {
-                data: STANDARD.encode(bytes),
-                mime_type: mime.to_owned(),
-                hints: Vec::new(),
-            });
+            let (width, height) = size_of(bytes)?;
+            if !(self.resize && width.max(height) > MAX_SIDE) {
+                must_be_whole(bytes)?;
+                return Ok(PreparedImage {
+                    data: STANDARD.encode(bytes),
+                    mime_type: mime.to_owned(),
+                    hints: Vec::new(),
+                });
+            }
         }
         if known.is_some() && !self.resize {
             return Err(format!(
@@ -99,23 +101,40 @@ fn supported(mime_type: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether this is an image and whole. A service refuses one that is not, with every request from then on. What our decoder
-/// finds odd otherwise may still be an image to others.
-fn is_whole(bytes: &[u8]) -> bool {
-    let reader = || ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let has_size = reader().is_ok_and(|reader| reader.into_dimensions().is_ok());
-    let is_cut = |error: &image::ImageError| matches!(error, image::ImageError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof);
-    has_size
-        && reader().is_ok_and(|reader| reader.decode().err().is_none_or(|error| !is_cut(&error)))
+/// Width and height in pixels, without decoding the picture.
+fn size_of(bytes: &[u8]) -> Result<(u32, u32), String> {
+    ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|error| unreadable(&error.into()))?
+        .into_dimensions()
+        .map_err(|error| unreadable(&error))
+}
+
+/// Refuses an image whose end is missing: a service refuses it, with every request from then on. What our decoder finds odd
+/// otherwise may still be an image to others.
+fn must_be_whole(bytes: &[u8]) -> Result<(), String> {
+    let reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|error| unreadable(&error.into()))?;
+    let is_gif = reader.format() == Some(ImageFormat::Gif);
+    match reader.decode() {
+        Err(error @ ImageError::IoError(_)) => Err(unreadable(&error)),
+        // Its decoder does not tell a missing end from other faults; in so simple a format they are the same.
+        Err(error @ ImageError::Decoding(_)) if is_gif => Err(unreadable(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn unreadable(error: &ImageError) -> String {
+    format!("Image left out: it cannot be read ({error}).")
 }
 
 /// The picture as a person sees it: turned as its metadata says.
 fn decode(bytes: &[u8]) -> Result<DynamicImage, String> {
-    let left_out =
-        |error: image::ImageError| format!("Image left out: it cannot be read ({error}).");
+    let left_out = |error: ImageError| unreadable(&error);
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
-        .map_err(|error| left_out(error.into()))?;
+        .map_err(|error| unreadable(&error.into()))?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_DECODED);
     reader.limits(limits);
@@ -172,8 +191,7 @@ fn scaled(side: u32, by: f64) -> u32 {
 
 /// PNG or JPEG, whichever is smaller, if it fits; else JPEG of lower quality.
 fn smallest(picture: &DynamicImage) -> Result<Option<(String, &'static str)>, String> {
-    let failed =
-        |error: image::ImageError| format!("Image left out: it cannot be written ({error}).");
+    let failed = |error: ImageError| format!("Image left out: it cannot be written ({error}).");
     let mut png = Vec::new();
     picture
         .write_to(&mut Cursor::new(&mut png), ImageFormat::Png)
@@ -196,11 +214,11 @@ fn smallest(picture: &DynamicImage) -> Result<Option<(String, &'static str)>, St
     Ok(None)
 }
 
-/// Prepares one image that is base64 already. What is not base64 stays: its sender may know better.
+/// Prepares one image that is base64 already.
 fn fit(image: ImageBlock, resize: bool) -> Result<(ImageBlock, Vec<String>), String> {
-    let Ok(bytes) = STANDARD.decode(&image.data) else {
-        return Ok((image, Vec::new()));
-    };
+    let bytes = STANDARD
+        .decode(&image.data)
+        .map_err(|_| "Image left out: its data is not base64.".to_owned())?;
     let prepared = Fitting { resize }.prepare(&bytes, &image.mime_type)?;
     let fitted = ImageBlock {
         data: prepared.data,
@@ -210,10 +228,14 @@ fn fit(image: ImageBlock, resize: bool) -> Result<(ImageBlock, Vec<String>), Str
     Ok((fitted, prepared.hints))
 }
 
-/// As [`fit`], for what people send; `None` leaves the image out.
-fn fit_sent(image: ImageBlock, resize: bool) -> Option<(ImageBlock, Vec<String>)> {
-    let bytes = STANDARD.decode(&image.data).ok()?;
-    is_whole(&bytes).then(|| fit(image, resize).ok())?
+/// Whether the image is of a format that is decoded here. Some services take further ones.
+fn is_ours(image: &ImageBlock) -> bool {
+    let head = image.data.get(..SNIFF_BASE64).unwrap_or(&image.data);
+    supported(&image.mime_type).is_some()
+        || image.mime_type == "image/bmp"
+        || STANDARD
+            .decode(head)
+            .is_ok_and(|head| detect_mime_type(&head).is_some())
 }
 
 /// Images of a prompt, fitted, and lines for the model about what was changed or left out.
@@ -226,12 +248,12 @@ pub async fn fit_prompt(images: Vec<ImageBlock>, resize: bool) -> (Vec<ImageBloc
         let mut fitted = Vec::new();
         let mut hints = Vec::new();
         for image in images {
-            match fit_sent(image, resize) {
-                Some((image, notes)) => {
+            match fit(image, resize) {
+                Ok((image, notes)) => {
                     fitted.push(image);
                     hints.extend(notes);
                 }
-                None => hints.push(OMITTED.to_owned()),
+                Err(_) => hints.push(OMITTED.to_owned()),
             }
         }
         (fitted, hints)
@@ -242,7 +264,8 @@ pub async fn fit_prompt(images: Vec<ImageBlock>, resize: bool) -> (Vec<ImageBloc
         .unwrap_or((kept, Vec::new()))
 }
 
-/// Fits the images among blocks of a tool's result. One that cannot be fitted stays as the tool made it.
+/// Fits the images among blocks of a tool's result. One that cannot be sent is replaced by a line that says why; one of a format
+/// that is not known here stays as the tool made it.
 pub async fn fit_blocks(blocks: &mut Vec<Block>, resize: bool) {
     if !blocks.iter().any(|block| matches!(block, Block::Image(_))) {
         return;
@@ -252,14 +275,14 @@ pub async fn fit_blocks(blocks: &mut Vec<Block>, resize: bool) {
         let mut after = Vec::with_capacity(before.len());
         for block in before {
             match block {
-                Block::Image(image) => match fit(image.clone(), resize) {
+                Block::Image(image) if is_ours(&image) => match fit(image, resize) {
                     Ok((fitted, hints)) => {
                         after.push(Block::Image(fitted));
                         if !hints.is_empty() {
                             after.push(Block::text(hints.join("\n")));
                         }
                     }
-                    Err(_) => after.push(Block::Image(image)),
+                    Err(reason) => after.push(Block::text(format!("[{reason}]"))),
                 },
                 other => after.push(other),
             }
@@ -301,18 +324,33 @@ mod tests {
     const KEEP: Fitting = Fitting { resize: false };
 
     #[test]
-    fn small_images_pass_unchanged_whatever_is_in_them() {
+    fn small_images_pass_unchanged_and_broken_ones_are_left_out() {
         let bytes = picture(20, 10, ImageFormat::Png);
         for processor in [RESIZE, KEEP] {
             let prepared = processor.prepare(&bytes, "image/png").unwrap();
             assert_eq!(prepared.data, STANDARD.encode(&bytes));
             assert_eq!(prepared.hints, Vec::<String>::new());
         }
-        assert!(RESIZE.prepare(b"not a picture", "image/png").is_ok());
-        assert_eq!(
-            KEEP.prepare(b"x", "image/jpg").unwrap().mime_type,
-            "image/jpeg"
+        // The content decides, not what is said of it.
+        let jpeg = picture(20, 10, ImageFormat::Jpeg);
+        for said in ["image/jpg", "image/png"] {
+            assert_eq!(KEEP.prepare(&jpeg, said).unwrap().mime_type, "image/jpeg");
+        }
+        let (gif, webp) = (
+            picture(20, 10, ImageFormat::Gif),
+            picture(20, 10, ImageFormat::WebP),
         );
+        let half = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
+        let broken = [half(&bytes), half(&gif), half(&webp), jpeg[..40].to_vec()];
+        for broken in broken.iter().map(Vec::as_slice).chain([b"x".as_slice()]) {
+            for processor in [RESIZE, KEEP] {
+                let problem = processor.prepare(broken, "image/png").unwrap_err();
+                assert!(
+                    problem.starts_with("Image left out: it cannot be read ("),
+                    "{problem}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -364,22 +402,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn results_keep_what_cannot_be_fitted_and_prompts_say_what_is_left_out() {
+    async fn what_cannot_be_sent_is_left_out_of_results_and_prompts() {
         let odd = ImageBlock {
             data: STANDARD.encode(b"BM nothing"),
             mime_type: "image/bmp".into(),
             ..ImageBlock::default()
         };
-        let mut blocks = vec![Block::text("t"), Block::Image(odd.clone())];
-        let before = blocks.clone();
-        fit_blocks(&mut blocks, true).await;
-        assert_eq!(blocks, before);
         let sent = |data: String| ImageBlock {
             data,
             mime_type: "image/png".into(),
             ..ImageBlock::default()
         };
         let whole = picture(20, 10, ImageFormat::Png);
+        let foreign = Block::Image(ImageBlock {
+            data: STANDARD.encode("some other format"),
+            mime_type: "image/heic".into(),
+            ..ImageBlock::default()
+        });
+        let cut = sent(STANDARD.encode(&whole[..60]));
+        let mut blocks = vec![
+            Block::text("t"),
+            Block::Image(odd.clone()),
+            Block::Image(cut),
+            foreign.clone(),
+            Block::Image(sent("!!!".into())),
+        ];
+        fit_blocks(&mut blocks, true).await;
+        let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+        assert_eq!(texts[0], "t");
+        assert!(texts[1].starts_with("[Image left out: it cannot be read ("));
+        assert!(texts[2].starts_with("[Image left out: it cannot be read ("));
+        assert_eq!(texts[3], "[Image left out: its data is not base64.]");
+        assert_eq!(blocks[3], foreign);
         let broken = vec![
             odd,
             sent(String::new()),
