@@ -12,6 +12,7 @@ pub mod host;
 pub mod prompt;
 pub mod provider;
 mod queue;
+pub mod regular_file;
 pub mod retry;
 mod run;
 pub mod schema;

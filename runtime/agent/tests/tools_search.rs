@@ -239,6 +239,29 @@ async fn grep_skips_binary_files_and_links_and_survives_long_lines() {
 }
 
 #[tokio::test]
+async fn grep_refuses_pipes_and_devices() {
+    let lab = Lab::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(lab.path("fifo"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let fifo = lab.path("fifo").display().to_string();
+    for path in [fifo.as_str(), "/dev/zero"] {
+        assert_eq!(
+            lab.err(&grep(), json!({"pattern": "x", "path": path}))
+                .await,
+            format!("Not a regular file (pipe, device or socket): {path}")
+        );
+        assert_eq!(
+            lab.err(&find(), json!({"pattern": "x", "path": path}))
+                .await,
+            format!("Not a directory: {path}")
+        );
+    }
+}
+
+#[tokio::test]
 async fn grep_can_be_aborted() {
     let lab = Lab::new();
     let call = lab.call(json!({"pattern": "x"}));

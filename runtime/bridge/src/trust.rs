@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pier_agent::regular_file;
 use serde_json::{Map, Value, json};
 
 use crate::dispatch::combine::TrustAnswer;
@@ -121,7 +122,7 @@ pub fn store_decision(agent_dir: &Path, cwd: &Path, trusted: bool) -> std::io::R
 }
 
 fn read(agent_dir: &Path) -> Map<String, Value> {
-    let text = std::fs::read_to_string(agent_dir.join("trust.json")).unwrap_or_default();
+    let text = regular_file::read_to_string(&agent_dir.join("trust.json")).unwrap_or_default();
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

@@ -1,10 +1,11 @@
 // Session files from an extension's side: reading, listing and writing sessions other than the running one (sessions §1, §3, §5, §6).
 // The running session belongs to the host; `ctx.sessionManager` is the way to it. Opening its file here gives a reader's copy.
 
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { SessionManagerView } from "../../api/session-manager.ts";
 import { getAgentDir } from "../host-info.ts";
+import { readText } from "./regular-file.ts";
 import {
 	branchTo,
 	buildSessionContext,
@@ -107,7 +108,7 @@ export class SessionManager {
 		const file = resolve(path);
 		const directory = sessionDir ?? dirname(file);
 		if (!existsSync(file)) return new SessionManager(newHeader(cwdOverride ?? process.cwd(), {}), directory, file, []);
-		const content = readFileSync(file, "utf8");
+		const content = readText(file);
 		if (content === "") {
 			const manager = new SessionManager(newHeader(cwdOverride ?? process.cwd(), {}), directory, file, []);
 			manager.rewrite();
@@ -332,7 +333,7 @@ function headerOf(lines: readonly FileEntry[]): StoredHeader | undefined {
 
 function readHeader(path: string): ReturnType<typeof headerOf> {
 	try {
-		const content = readFileSync(path, "utf8");
+		const content = readText(path);
 		return headerOf(parseSessionEntries(content.slice(0, content.indexOf("\n") + 1 || undefined)));
 	} catch {
 		return undefined;
@@ -358,7 +359,7 @@ function listFiles(paths: readonly string[]): SessionInfo[] {
 
 function describe(path: string): SessionInfo | undefined {
 	try {
-		const lines = parseSessionEntries(readFileSync(path, "utf8"));
+		const lines = parseSessionEntries(readText(path));
 		const header = headerOf(lines);
 		if (header === undefined) return undefined;
 		const messages = lines.flatMap((entry) =>

@@ -1,9 +1,10 @@
 // Skills: Markdown files that describe a procedure, loaded from directories and listed in the system prompt.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CONFIG_DIR_NAME, getAgentDir, resolveFrom } from "../host-info.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
+import { readText } from "./regular-file.ts";
 
 export interface Skill {
 	name: string;
@@ -34,7 +35,7 @@ const MAX_DEPTH = 16;
 
 function readSkill(filePath: string, source: string, result: LoadSkillsResult): void {
 	try {
-		const { frontmatter } = parseFrontmatter(readFileSync(filePath, "utf8"));
+		const { frontmatter } = parseFrontmatter(readText(filePath));
 		const baseDir = dirname(filePath);
 		const fallback = basename(filePath) === "SKILL.md" ? basename(baseDir) : basename(filePath, ".md");
 		const name = typeof frontmatter.name === "string" && frontmatter.name !== "" ? frontmatter.name : fallback;

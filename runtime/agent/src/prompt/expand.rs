@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{PromptConfig, PromptTemplate};
+use crate::regular_file;
 
 /// A skill file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -23,11 +24,12 @@ pub fn expand(text: &str, config: &PromptConfig) -> Result<String, SkillError> {
         let Some(skill) = config.skills.iter().find(|skill| skill.name == name) else {
             return Ok(text.to_owned());
         };
-        let content = std::fs::read_to_string(&skill.location).map_err(|source| SkillError {
-            name: name.to_owned(),
-            path: skill.location.clone(),
-            source,
-        })?;
+        let content =
+            regular_file::read_to_string(&skill.location).map_err(|source| SkillError {
+                name: name.to_owned(),
+                path: skill.location.clone(),
+                source,
+            })?;
         return Ok(skill_block(
             name,
             &skill.location,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use fs4::fs_std::FileExt as _;
 use serde_json::{Map, Value};
 
+use crate::regular_file;
+
 /// A user setting could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -132,7 +134,7 @@ fn merge(base: &mut Map<String, Value>, over: Map<String, Value>, top: bool) {
 }
 
 fn read_file(path: &Path, warnings: &mut Vec<String>) -> Map<String, Value> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match regular_file::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Map::new(),
         Err(error) => {
@@ -235,7 +237,7 @@ fn change_file(path: &Path, keys: &[&str], value: Option<Value>) -> Result<(), S
         .open(&lock_path)
         .map_err(io)?;
     lock_within(&lock).map_err(io)?;
-    let mut map = match std::fs::read_to_string(path) {
+    let mut map = match regular_file::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => Map::new(),
         Ok(text) => match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
             Ok(Value::Object(map)) => map,

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::listing::{Listing, place};
+use super::local::exists_here;
 use super::operations::{FindOperations, GlobOptions, OpError};
+use super::walk::{root_problem, walker};
 use super::{builtin_spec, not_cancelled, parse_args, paths, result_limit};
 use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
 
@@ -135,7 +136,7 @@ pub struct LocalFind;
 #[async_trait]
 impl FindOperations for LocalFind {
     async fn exists(&self, path: &Path) -> Result<bool, OpError> {
-        Ok(tokio::fs::metadata(path).await.is_ok())
+        exists_here(path).await
     }
 
     /// Honours ignore files itself; `options.ignore` is for executors that do not.
@@ -205,12 +206,18 @@ fn walk(
         )));
     }
     let mut found = Vec::new();
-    for entry in walker(root, ".fdignore").build() {
+    for entry in walker(root, ".fdignore")?.build() {
         if cancel.is_cancelled() {
             return Err(OpError::other("Operation aborted"));
         }
-        // A directory that cannot be read hides its content, not everybody else's.
-        let Ok(entry) = entry else { continue };
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => match root_problem(&error, root) {
+                Some(error) => return Err(error),
+                // A directory that cannot be read hides its content, not everybody else's.
+                None => continue,
+            },
+        };
         let Ok(relative) = entry.path().strip_prefix(root) else {
             continue;
         };
@@ -227,17 +234,4 @@ fn walk(
         }
     }
     Ok(found)
-}
-
-/// Walks in name order, with hidden entries, without what ignore files name and without repository data.
-pub(super) fn walker(root: &Path, ignore_file: &str) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(root);
-    let inside_git = root.components().any(|part| part.as_os_str() == ".git");
-    builder
-        .hidden(false)
-        .require_git(false)
-        .add_custom_ignore_filename(ignore_file)
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(move |entry| inside_git || entry.file_name() != ".git");
-    builder
 }

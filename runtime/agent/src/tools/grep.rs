@@ -1,6 +1,8 @@
 //! The `grep` tool (`spec/agent-loop.md` §10): searches file contents with ripgrep's libraries. Hidden files are searched,
 //! ignore files honoured, binary files skipped, no user configuration is read. Memory is bounded by what may be shown.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,11 +17,11 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::find::walker;
 use super::listing::{Listing, place};
-use super::local::LocalFiles;
-use super::operations::GrepOperations;
+use super::local::{LocalFiles, open_here};
+use super::operations::{GrepOperations, OpError};
 use super::truncate::{GREP_MAX_LINE_UNITS, truncate_line};
+use super::walk::{root_problem, walker};
 use super::{builtin_spec, not_cancelled, parse_args, paths, result_limit};
 use crate::tool::{Tool, ToolCall, ToolError, ToolOutput, ToolSpec};
 
@@ -93,10 +95,14 @@ impl Tool for GrepTool {
         let stop = call.cancel.child_token();
         let _stop = stop.clone().drop_guard();
         let work = async {
-            let is_dir = operations
-                .is_directory(&path)
-                .await
-                .map_err(|_| ToolError::failed(format!("Path not found: {}", path.display())))?;
+            let is_dir =
+                operations
+                    .is_directory(&path)
+                    .await
+                    .map_err(|error| match &error.code {
+                        Some(_) if !error.is_missing() => thrown(error),
+                        _ => ToolError::failed(format!("Path not found: {}", path.display())),
+                    })?;
             let search = Search::new(&args, path.clone(), is_dir, stop)?;
             tokio::task::spawn_blocking(move || search.run())
                 .await
@@ -158,17 +164,16 @@ impl Search {
             );
             // A file that was named is searched even if it is binary, up to its first match line.
             let mut searcher = self.searcher(BinaryDetection::convert(0));
-            results
-                .file(
-                    &mut searcher,
-                    &self.matcher,
-                    &self.path,
-                    &name,
-                    &self.cancel,
-                )
-                .map_err(|e| {
-                    ToolError::failed(super::OpError::io(&e, "open", &self.path).message)
-                })?;
+            let searched = results.file(
+                &mut searcher,
+                &self.matcher,
+                &self.path,
+                &name,
+                &self.cancel,
+            );
+            if !self.cancel.is_cancelled() {
+                searched.map_err(thrown)?;
+            }
         }
         if self.cancel.is_cancelled() {
             return Err(ToolError::Aborted);
@@ -177,7 +182,7 @@ impl Search {
     }
 
     fn directory(&self, results: &mut Results) -> Result<(), ToolError> {
-        let mut walk = walker(&self.path, ".rgignore");
+        let mut walk = walker(&self.path, ".rgignore").map_err(thrown)?;
         if let Some(glob) = &self.glob {
             let mut overrides = OverrideBuilder::new(&self.path);
             let overrides = overrides.add(glob).and_then(|builder| builder.build());
@@ -188,8 +193,14 @@ impl Search {
             if self.cancel.is_cancelled() || results.is_full() {
                 break;
             }
-            // What cannot be read hides itself, not the rest.
-            let Ok(entry) = entry else { continue };
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => match root_problem(&error, &self.path) {
+                    Some(error) => return Err(thrown(error)),
+                    // What cannot be read hides itself, not the rest.
+                    None => continue,
+                },
+            };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;
             }
@@ -248,14 +259,20 @@ impl Results {
         path: &Path,
         name: &str,
         cancel: &CancellationToken,
-    ) -> std::io::Result<()> {
+    ) -> Result<(), OpError> {
+        let source = Source {
+            file: open_here(path)?,
+            cancel,
+        };
         let sink = FileSink {
             results: self,
             name,
             cancel,
             after_left: searcher.after_context(),
         };
-        searcher.search_path(matcher, path, sink)
+        searcher
+            .search_reader(matcher, source, sink)
+            .map_err(|error| OpError::io(&error, "read", path))
     }
 
     fn line(&mut self, name: &str, separator: char, number: Option<u64>, bytes: &[u8]) {
@@ -284,6 +301,25 @@ impl Results {
         };
         self.list
             .finish(self.lines_cut.then(|| ("linesTruncated", cut())))
+    }
+}
+
+fn thrown(error: OpError) -> ToolError {
+    ToolError::failed(error.message)
+}
+
+/// A file whose reading ends when nobody waits for the search any more.
+struct Source<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(std::io::Error::other("cancelled"));
+        }
+        self.file.read(buffer)
     }
 }
 
@@ -343,5 +379,26 @@ impl FileSink<'_> {
         self.results.line(self.name, '-', number, bytes);
         self.after_left -= 1;
         self.after_left > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_search_in_a_huge_file_ends_when_it_is_cancelled() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        // A hole: takes no space, and hours to read.
+        file.as_file_mut().set_len(1 << 40).unwrap();
+        let args = serde_json::from_value(json!({"pattern": "needle"})).unwrap();
+        let cancel = CancellationToken::new();
+        let search = Search::new(&args, file.path().to_path_buf(), false, cancel.clone()).unwrap();
+        let run = std::thread::spawn(move || search.run());
+        std::thread::sleep(Duration::from_millis(20));
+        cancel.cancel();
+        assert!(matches!(run.join(), Ok(Err(ToolError::Aborted))));
     }
 }

@@ -2,6 +2,7 @@
 //! (pipes, devices, sockets), because reading them could wait for ever.
 
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -11,6 +12,7 @@ use super::operations::{
     ByteStream, EditOperations, GrepOperations, LsOperations, OpError, ReadOperations,
     WriteOperations,
 };
+use crate::regular_file;
 
 /// Files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,12 +32,35 @@ async fn regular_file(path: &Path, syscall: &str) -> Result<Metadata, OpError> {
         });
     }
     if !meta.is_file() {
-        return Err(OpError::other(format!(
-            "Not a regular file (pipe, device or socket): {}",
-            path.display()
-        )));
+        return Err(not_regular(path));
     }
     Ok(meta)
+}
+
+fn not_regular(path: &Path) -> OpError {
+    OpError::other(format!(
+        "Not a regular file (pipe, device or socket): {}",
+        path.display()
+    ))
+}
+
+/// Opens a file for reading, on a thread that may wait.
+pub(super) fn open_here(path: &Path) -> Result<std::fs::File, OpError> {
+    regular_file::open(path).map_err(|error| match error.raw_os_error() {
+        None if error.kind() == ErrorKind::InvalidInput => not_regular(path),
+        _ => OpError::io(&error, "open", path),
+    })
+}
+
+/// Whether there is something; an error when that cannot be known.
+pub(super) async fn exists_here(path: &Path) -> Result<bool, OpError> {
+    match fs::metadata(path).await {
+        Ok(_) => Ok(true),
+        Err(error) => match OpError::io(&error, "stat", path) {
+            missing if missing.is_missing() => Ok(false),
+            error => Err(error),
+        },
+    }
 }
 
 async fn read_whole(path: &Path) -> Result<Vec<u8>, OpError> {
@@ -51,10 +76,7 @@ async fn write_whole(path: &Path, content: &str) -> Result<(), OpError> {
         && !meta.is_file()
         && !meta.is_dir()
     {
-        return Err(OpError::other(format!(
-            "Not a regular file (pipe, device or socket): {}",
-            path.display()
-        )));
+        return Err(not_regular(path));
     }
     fs::write(path, content)
         .await
@@ -122,7 +144,7 @@ impl EditOperations for LocalFiles {
 #[async_trait]
 impl LsOperations for LocalFiles {
     async fn exists(&self, path: &Path) -> Result<bool, OpError> {
-        Ok(fs::metadata(path).await.is_ok())
+        exists_here(path).await
     }
 
     async fn is_directory(&self, path: &Path) -> Result<bool, OpError> {

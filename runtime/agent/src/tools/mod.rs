@@ -20,6 +20,7 @@ pub mod sanitize;
 pub mod truncate;
 pub mod user_bash;
 pub mod utf8;
+mod walk;
 pub mod write;
 
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pier_agent::regular_file;
 use serde_json::Value;
 
 use super::profile::Profile;
@@ -102,7 +103,7 @@ fn read(directory: &Path) -> Result<Option<Manifest>, String> {
         }
         Ok(_) => {}
     }
-    let text = std::fs::read_to_string(&file)
+    let text = regular_file::read_to_string(&file)
         .map_err(|error| format!("{shown} cannot be read: {error}"))?;
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("{shown} is not valid JSON and is ignored: {error}"))?;

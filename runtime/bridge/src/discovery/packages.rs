@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use pier_agent::regular_file;
 use serde_json::Value;
 
 use super::manifest::read_declaring;
@@ -234,7 +235,7 @@ fn plugins(options: &DiscoveryOptions, out: &mut LocatedAll) {
         let Some(home) = dir.path.parent().map(|parent| parent.join("plugins")) else {
             continue;
         };
-        let Ok(text) = std::fs::read_to_string(home.join("package.json")) else {
+        let Ok(text) = regular_file::read_to_string(&home.join("package.json")) else {
             continue;
         };
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
@@ -244,7 +245,7 @@ fn plugins(options: &DiscoveryOptions, out: &mut LocatedAll) {
             ));
             continue;
         };
-        let lock = std::fs::read_to_string(home.join("xcsh-plugins.lock.json"))
+        let lock = regular_file::read_to_string(&home.join("xcsh-plugins.lock.json"))
             .ok()
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
             .unwrap_or_default();

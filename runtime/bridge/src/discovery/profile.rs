@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use pier_agent::regular_file;
 use regex::Regex;
 
 /// The family whose rule applies where the families contradict each other.
@@ -53,7 +54,7 @@ pub fn profile_from_sources(entry: &Path) -> Option<Profile> {
         if seen.len() >= MAX_FILES || !seen.insert(file.clone()) {
             continue;
         }
-        let Ok(bytes) = std::fs::read(&file) else {
+        let Ok(bytes) = regular_file::read(&file) else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_BYTES)]);

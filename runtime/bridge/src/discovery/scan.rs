@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use pier_agent::regular_file;
+
 use super::manifest::read_declaring;
 
 /// Suffixes that a scan picks up; anything else needs to be named.
@@ -24,7 +26,18 @@ pub(super) fn native_scan(directory: &Path, warnings: &mut Vec<String>) -> Vec<P
     let mut files = Vec::new();
     let mut declared = Vec::new();
     let mut indexed = Vec::new();
+    let endless = [".gitignore", ".ignore", ".git/info/exclude"]
+        .into_iter()
+        .map(|name| directory.join(name))
+        .find(|file| std::fs::metadata(file).is_ok_and(|meta| !regular_file::is_readable(&meta)));
+    if let Some(file) = &endless {
+        let shown = file.display();
+        warnings.push(format!(
+            "{shown} is a pipe, device or socket; it is not read as an ignore file"
+        ));
+    }
     let walk = ignore::WalkBuilder::new(directory)
+        .standard_filters(endless.is_none())
         .max_depth(Some(1))
         .hidden(true)
         .parents(false)

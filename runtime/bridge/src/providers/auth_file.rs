@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use pier_agent::regular_file;
 use serde_json::{Map, Value};
 
 /// How long another process may hold the lock: it may be renewing a token over the network.
@@ -23,7 +24,7 @@ pub(super) struct AuthLock {
 /// # Errors
 /// Names the file when it cannot be read or is no JSON object.
 pub(super) fn read(file: &Path) -> Result<Map<String, Value>, String> {
-    let text = match std::fs::read_to_string(file) {
+    let text = match regular_file::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
         Err(error) => return Err(format!("{} cannot be read: {error}", file.display())),

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use pier_agent::regular_file;
 use pier_protocol::model::Model;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ impl ModelsFile {
     /// # Errors
     /// Names the file and the member that is wrong.
     pub(crate) fn load(file: &Path) -> Result<Self, String> {
-        let text = match std::fs::read_to_string(file) {
+        let text = match regular_file::read_to_string(file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());

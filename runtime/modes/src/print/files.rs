@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::paths::expand;
 use base64::Engine as _;
+use pier_agent::regular_file;
 use pier_agent::tools::image::detect_mime_type;
 use pier_protocol::block::ImageBlock;
 use unicode_normalization::UnicodeNormalization;
@@ -49,7 +50,7 @@ pub(crate) fn read_all(paths: &[String], cwd: &Path) -> Result<Attachments, File
 }
 
 fn add(attachments: &mut Attachments, path: &Path) -> Result<(), FileArgumentError> {
-    let bytes = std::fs::read(path).map_err(|source| FileArgumentError::Unreadable {
+    let bytes = regular_file::read(path).map_err(|source| FileArgumentError::Unreadable {
         path: path.to_owned(),
         source,
     })?;

@@ -1,8 +1,10 @@
 //! Instructions for the model that come from flags and files (`spec/cli.md` §6.1).
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use pier_agent::prompt::{ContextFile, PromptConfig};
+use pier_agent::regular_file;
 
 /// Names of context files; the first one in a directory counts.
 const CONTEXT_FILES: &[&str] = &[
@@ -23,14 +25,14 @@ pub(super) struct Sources<'a> {
     pub(super) no_context_files: bool,
 }
 
-/// Reads everything.
-pub(super) fn prompt(sources: &Sources<'_>) -> PromptConfig {
+/// Reads everything. What is there and cannot be read is left out and named in `warnings`.
+pub(super) fn prompt(sources: &Sources<'_>, warnings: &mut Vec<String>) -> PromptConfig {
     let custom = match sources.custom {
         Some(given) => Some(text_or_file(given, sources.cwd)),
-        None => standing_file(sources, "SYSTEM.md"),
+        None => standing_file(sources, "SYSTEM.md", warnings),
     };
     let append = if sources.append.is_empty() {
-        standing_file(sources, "APPEND_SYSTEM.md")
+        standing_file(sources, "APPEND_SYSTEM.md", warnings)
     } else {
         let texts: Vec<_> = sources
             .append
@@ -42,7 +44,7 @@ pub(super) fn prompt(sources: &Sources<'_>) -> PromptConfig {
     let context_files = if sources.no_context_files {
         Vec::new()
     } else {
-        context_files(sources)
+        context_files(sources, warnings)
     };
     PromptConfig {
         custom,
@@ -59,22 +61,34 @@ fn text_or_file(given: &str, cwd: &Path) -> String {
         return given.to_owned();
     }
     let path = crate::paths::expand(given, cwd);
-    match path.is_file().then(|| std::fs::read_to_string(path)) {
+    match path.is_file().then(|| regular_file::read_to_string(&path)) {
         Some(Ok(text)) => text,
         _ => given.to_owned(),
     }
 }
 
 /// The trusted project's file, else the user's.
-fn standing_file(sources: &Sources<'_>, name: &str) -> Option<String> {
+fn standing_file(sources: &Sources<'_>, name: &str, warnings: &mut Vec<String>) -> Option<String> {
     let project = sources
         .trusted
-        .then(|| std::fs::read_to_string(sources.cwd.join(".pi").join(name)).ok())
+        .then(|| read(&sources.cwd.join(".pi").join(name), warnings))
         .flatten();
-    project.or_else(|| std::fs::read_to_string(sources.agent_dir.join(name)).ok())
+    project.or_else(|| read(&sources.agent_dir.join(name), warnings))
 }
 
-fn context_files(sources: &Sources<'_>) -> Vec<ContextFile> {
+fn read(path: &Path, warnings: &mut Vec<String>) -> Option<String> {
+    match regular_file::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                warnings.push(format!("Cannot read {}: {error}", path.display()));
+            }
+            None
+        }
+    }
+}
+
+fn context_files(sources: &Sources<'_>, warnings: &mut Vec<String>) -> Vec<ContextFile> {
     let mut directories = vec![sources.agent_dir];
     directories.extend(
         sources
@@ -90,7 +104,7 @@ fn context_files(sources: &Sources<'_>) -> Vec<ContextFile> {
             .iter()
             .map(|name| directory.join(name))
             .find_map(|path| {
-                let content = std::fs::read_to_string(&path).ok()?;
+                let content = read(&path, warnings)?;
                 Some(ContextFile { path, content })
             });
         files.extend(found.filter(|file| !files.iter().any(|known| known.path == file.path)));
@@ -103,7 +117,13 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{Sources, prompt};
+    use pier_agent::prompt::PromptConfig;
+
+    use super::Sources;
+
+    fn prompt(sources: &Sources<'_>) -> PromptConfig {
+        super::prompt(sources, &mut Vec::new())
+    }
 
     fn sources<'a>(cwd: &'a Path, agent_dir: &'a Path) -> Sources<'a> {
         Sources {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pier_agent::hooks::{DiscoveredResources, SessionStartReason, ShutdownReason};
 use pier_agent::prompt::PromptConfig;
+use pier_agent::regular_file;
 use pier_bridge::discovery::{
     DiscoveredExtension, Discovery, DiscoveryOptions, Profile, Scope, SettingsLayer,
 };
@@ -79,7 +80,7 @@ impl Places {
 fn layer(base: &Path, scope: Scope) -> SettingsLayer {
     let file = base.join("settings.json");
     // A missing or broken file is an empty object here; the settings store has warned about it.
-    let values = std::fs::read_to_string(&file)
+    let values = regular_file::read_to_string(&file)
         .ok()
         .and_then(|text| serde_json::from_str::<Value>(&text).ok())
         .filter(Value::is_object)

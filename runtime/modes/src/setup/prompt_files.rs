@@ -111,15 +111,17 @@ impl PromptFiles {
 
     fn files(&self) -> (PromptConfig, Resources) {
         let trusted = self.trusted.load(Ordering::Acquire);
-        let prompt = context::prompt(&context::Sources {
+        let mut warnings = Vec::new();
+        let sources = context::Sources {
             cwd: &self.cwd,
             agent_dir: &self.agent_dir,
             trusted,
             custom: self.custom.as_deref(),
             append: &self.append,
             no_context_files: self.choice.no_context_files,
-        });
-        let found = resources::find(&resources::Places {
+        };
+        let prompt = context::prompt(&sources, &mut warnings);
+        let mut found = resources::find(&resources::Places {
             cwd: &self.cwd,
             agent_dir: &self.agent_dir,
             trusted,
@@ -127,6 +129,8 @@ impl PromptFiles {
             skill_settings: &self.listed("skills"),
             prompt_settings: &self.listed("prompts"),
         });
+        warnings.append(&mut found.warnings);
+        found.warnings = warnings;
         (prompt, found)
     }
 

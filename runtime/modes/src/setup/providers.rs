@@ -7,6 +7,7 @@ use std::path::Path;
 
 use pier_agent::provider::ProviderRegistry;
 use pier_agent::provider::scripted::PROVIDER;
+use pier_agent::regular_file;
 use pier_agent::session::SessionManager;
 use pier_agent::settings::Settings;
 use serde_json::{Map, Value};
@@ -55,7 +56,7 @@ fn is_credential(name: &str) -> bool {
 }
 
 fn has_stored(agent_dir: &Path) -> bool {
-    std::fs::read_to_string(agent_dir.join("auth.json"))
+    regular_file::read_to_string(&agent_dir.join("auth.json"))
         .ok()
         .and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok())
         .is_some_and(|stored| !stored.is_empty())

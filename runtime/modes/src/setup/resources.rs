@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pier_agent::hooks::DiscoveredPath;
 use pier_agent::prompt::{PromptConfig, PromptTemplate, SkillSummary};
+use pier_agent::regular_file;
 use pier_protocol::extension::SourceInfo;
 
 use super::options::ResourceChoice;
@@ -276,7 +277,7 @@ impl Resources {
     }
 
     fn read(&mut self, file: &Path) -> Option<String> {
-        match std::fs::read_to_string(file) {
+        match regular_file::read_to_string(file) {
             Ok(content) => Some(content),
             Err(error) => {
                 self.warnings

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pier_agent::regular_file;
 use serde_json::Value;
 
 /// Checks a theme file, or every theme file of a directory.
@@ -25,7 +26,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
 }
 
 fn check_file(path: &Path) -> Result<(), String> {
-    let text = std::fs::read_to_string(path)
+    let text = regular_file::read_to_string(path)
         .map_err(|error| format!("Cannot read theme {}: {error}", path.display()))?;
     let theme: Value = serde_json::from_str(&text)
         .map_err(|error| format!("Theme {} is not JSON: {error}", path.display()))?;

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AssistantEvent, ModelProvider, ModelRequest, ProviderError, ProviderRegistry};
 use crate::clock::now_ms;
+use crate::regular_file;
 use plan::{Plan, PlannedBlock, Planner};
 
 /// Name of the provider.
@@ -63,7 +64,7 @@ impl ScriptedProvider {
     /// # Errors
     /// The file cannot be read.
     pub fn from_file(path: &Path) -> Result<Self, ScriptError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScriptError {
+        let text = regular_file::read_to_string(path).map_err(|source| ScriptError {
             path: path.to_path_buf(),
             source,
         })?;
