@@ -4,6 +4,7 @@
 import "../host-native.ts";
 import type { CallCarrier } from "./calls.ts";
 import { type Storage, useRealmStorage } from "./realm.ts";
+import { useTurnStorage } from "./file-turns.ts";
 import { startApi } from "./handler.ts";
 import { currentRuntime } from "./runtime.ts";
 
@@ -20,6 +21,7 @@ function useAsyncStorage(): void {
 	if (hooks === undefined) return;
 	currentRuntime().calls.useCarrier(new hooks.AsyncLocalStorage<number>() as CallCarrier);
 	useRealmStorage(() => new hooks.AsyncLocalStorage());
+	useTurnStorage(() => new hooks.AsyncLocalStorage());
 }
 
 currentRuntime().onFirstLoad = useAsyncStorage;

@@ -63,6 +63,8 @@ export interface SyncMethods {
 	error: Method<{ ext: ExtId; event: string; name: string; message: string; stack?: string }, void>;
 	unregisterProvider: Method<{ ext: ExtId; name: string }, void>;
 	"exec.cancel": Method<{ execId: number }, void>;
+	"fileTurn.ask": Method<{ path: string; callId?: CallId; inside?: readonly number[] }, { turn: number }>;
+	"fileTurn.end": Method<{ turn: number }, void>;
 	"executeTool.cancel": Method<{ nestedId: number; reason?: string }, void>;
 	"child.state": Method<{ session: number }, ChildState>;
 	"child.sync": Method<{ session: number; epoch?: number | undefined; version?: number | undefined }, SessionSync>;
@@ -146,7 +148,14 @@ export interface AsyncMethods {
 	navigateTree: Method<{ callId: CallId; targetId: string; [option: string]: unknown }, SessionControlResult>;
 	reload: Method<{ callId: CallId }, void>;
 	executeTool: Method<
-		{ callId: CallId; nestedId: number; name: string; args: unknown; onUpdate?: number },
+		{
+			callId: CallId;
+			nestedId: number;
+			name: string;
+			args: unknown;
+			onUpdate?: number;
+			inside?: readonly number[];
+		},
 		NestedToolOutcome
 	>;
 	"session.artifact": Method<
@@ -157,6 +166,7 @@ export interface AsyncMethods {
 		{ name: string; args: unknown; cwd: string; options?: unknown; builtinId: number; [part: string]: unknown },
 		unknown
 	>;
+	"fileTurn.wait": Method<{ turn: number }, void>;
 	putBlob: Method<{ data: string }, StoredBlob>;
 	getApiKey: Method<{ provider: string }, string | null>;
 	requestAuth: Method<{ provider: string; model?: string }, RequestAuth>;

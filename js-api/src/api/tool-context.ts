@@ -3,6 +3,7 @@
 import { hostCall, hostCallAsync } from "../host.ts";
 import { contextEnv, createContext, extend } from "./context.ts";
 import { messageOf } from "./errors.ts";
+import { insideTurns } from "./file-turns.ts";
 import type { ToolInfo } from "./protocol.ts";
 import type { NestedToolOutcome } from "./protocol-methods.ts";
 import type { ExtensionRecord } from "./record.ts";
@@ -46,6 +47,7 @@ export function createToolContext(runtime: Runtime, record: ExtensionRecord, cal
 				nestedId,
 				name,
 				args: args ?? {},
+				...insideTurns(),
 				...(handle === undefined ? {} : { onUpdate: handle }),
 			});
 			if (signal) stopWaiting = whenAborted(signal, cancel);

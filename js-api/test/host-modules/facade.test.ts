@@ -1,13 +1,16 @@
 // Values of the coding-agent module that extensions of the corpus use.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { stripTerminalSequences } from "@earendil-works/pi-tui";
 import * as realFrontmatter from "../../node_modules/@earendil-works/pi-coding-agent/dist/utils/frontmatter.js";
 import { Runtime, useRuntime } from "../../src/api/runtime.ts";
+import { useTurnStorage } from "../../src/api/file-turns.ts";
 import { connectHost } from "../../src/host.ts";
 import * as sdk from "../../src/host-modules/coding-agent/index.ts";
 
@@ -87,29 +90,61 @@ test("read line ranges", () => {
 	for (const [offset, limit, shown] of cases) assert.equal(sdk.formatReadLineRange(offset, limit), shown);
 });
 
-test("the mutation queue serialises one file and no others, through links, too", async () => {
+test("the mutation queue asks at once, waits, names its turn to what is done inside, and ends it in any case", async () => {
+	const calls: unknown[] = [];
+	let come: (() => void) | undefined;
+	let turns = 0;
+	useTurnStorage(() => new AsyncLocalStorage());
+	connectHost({
+		call(method, args) {
+			calls.push([method, JSON.parse(args)]);
+			return method === "fileTurn.ask" ? JSON.stringify({ turn: ++turns }) : undefined;
+		},
+		callAsync(method, args) {
+			calls.push([method, JSON.parse(args)]);
+			return new Promise((resolve) => {
+				come = () => resolve(undefined);
+			});
+		},
+		setHandler() {},
+		importModule: () => Promise.reject(new Error("nothing to import")),
+	});
 	const file = path.join(scratch, "file.txt");
-	const link = path.join(scratch, "link.txt");
-	writeFileSync(file, "");
-	symlinkSync(file, link);
-	const events: string[] = [];
-	let release = () => {};
-	const gate = new Promise<void>((resolve) => {
-		release = resolve;
+	let ran = false;
+	const outer = sdk.withFileMutationQueue(file, async () => {
+		ran = true;
+		await null;
+		await sdk.withFileMutationQueue(file, () => Promise.reject(new Error("on purpose")));
 	});
-	const first = sdk.withFileMutationQueue(file, async () => {
-		events.push("first starts");
-		await gate;
-		events.push("first ends");
-		throw new Error("first failed");
-	});
-	const second = sdk.withFileMutationQueue(link, async () => events.push("second"));
-	await sdk.withFileMutationQueue(path.join(scratch, "other.txt"), async () => events.push("other"));
-	assert.deepEqual(events, ["first starts", "other"]);
-	release();
-	await assert.rejects(first, /first failed/);
-	await second;
-	assert.deepEqual(events, ["first starts", "other", "first ends", "second"]);
+	assert.deepEqual(calls.splice(0), [
+		["fileTurn.ask", { path: file }],
+		["fileTurn.wait", { turn: 1 }],
+	]);
+	assert.equal(ran, false);
+	come?.();
+	while (calls.length < 2) await new Promise(setImmediate);
+	assert.deepEqual(calls.splice(0), [
+		["fileTurn.ask", { path: file, inside: [1] }],
+		["fileTurn.wait", { turn: 2 }],
+	]);
+	come?.();
+	await assert.rejects(outer, /on purpose/);
+	assert.deepEqual(calls, [
+		["fileTurn.end", { turn: 2 }],
+		["fileTurn.end", { turn: 1 }],
+	]);
+});
+
+test("pipes in place of skills and sessions hold nothing up", async () => {
+	const directory = path.join(scratch, "pipes");
+	mkdirSync(directory);
+	const [skill, session] = [path.join(directory, "SKILL.md"), path.join(directory, "s.jsonl")];
+	execFileSync("mkfifo", [skill, session]);
+	const { skills, diagnostics } = sdk.loadSkillsFromDir({ dir: directory, source: "user" });
+	const message = `not a regular file (pipe, device or socket): ${skill}`;
+	assert.deepEqual([skills, diagnostics], [[], [{ type: "warning", message, path: skill }]]);
+	assert.throws(() => sdk.SessionManager.open(session), /not a regular file/);
+	assert.deepEqual(await sdk.SessionManager.list(scratch, directory), []);
 });
 
 test("event buses keep order, survive failing handlers and forget on request", () => {

@@ -2,6 +2,7 @@
 
 mod tools_support;
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use image::{DynamicImage, ImageFormat};
 use pier_agent::tool::{Tool, ToolError};
 use pier_agent::tools::operations::{ReadOperations, WriteOperations};
 use pier_agent::tools::{
@@ -17,6 +19,7 @@ use pier_agent::tools::{
 };
 use pier_protocol::block::Block;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tools_support::{Lab, text, within};
 
 fn read() -> ReadTool {
@@ -227,6 +230,14 @@ async fn read_survives_a_huge_file_and_binary_content() {
     );
 }
 
+fn picture(format: ImageFormat) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    DynamicImage::new_rgb8(2, 2)
+        .write_to(&mut Cursor::new(&mut bytes), format)
+        .unwrap();
+    bytes
+}
+
 #[tokio::test]
 async fn read_shows_images_by_content() {
     let mut lab = Lab::new();
@@ -234,10 +245,10 @@ async fn read_shows_images_by_content() {
         b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0".to_vec();
     bmp.resize(58, 0);
     for (name, bytes, mime) in [
-        ("p.txt", b"\x89PNG\r\n\x1a\nrest".to_vec(), "image/png"),
-        ("j", b"\xff\xd8\xff\xe0rest".to_vec(), "image/jpeg"),
-        ("g", b"GIF89a....".to_vec(), "image/gif"),
-        ("w", b"RIFF\x10\0\0\0WEBPVP8 ".to_vec(), "image/webp"),
+        ("p.txt", picture(ImageFormat::Png), "image/png"),
+        ("j", picture(ImageFormat::Jpeg), "image/jpeg"),
+        ("g", picture(ImageFormat::Gif), "image/gif"),
+        ("w", picture(ImageFormat::WebP), "image/webp"),
     ] {
         lab.file(name, &bytes);
         let output = lab.run(&read(), json!({"path": name})).await.unwrap();
@@ -287,6 +298,11 @@ async fn read_leaves_out_an_image_that_cannot_be_sent() {
     let output = lab.run(&read(), json!({"path": "big.png"})).await.unwrap();
     assert_eq!(output.content.len(), 1);
     assert!(text(&output).starts_with("Read image file [image/png]\n[Image left out: "));
+    lab.file("cut.png", b"\x89PNG\r\n\x1a\nrest");
+    let output = lab.run(&read(), json!({"path": "cut.png"})).await.unwrap();
+    assert_eq!(output.content.len(), 1);
+    let start = "Read image file [image/png]\n[Image left out: it cannot be read (";
+    assert!(text(&output).starts_with(start), "{}", text(&output));
 }
 
 #[tokio::test]
@@ -394,14 +410,14 @@ fn paths_resolve_by_name() {
 
 /// Everything that can be read, from memory.
 struct Fake {
-    content: &'static [u8],
+    content: Vec<u8>,
     image: Option<Option<String>>,
 }
 
 #[async_trait]
 impl ReadOperations for Fake {
     async fn read_file(&self, _path: &Path) -> Result<Vec<u8>, OpError> {
-        Ok(self.content.to_vec())
+        Ok(self.content.clone())
     }
     async fn access(&self, path: &Path) -> Result<(), OpError> {
         if path.ends_with("secret") {
@@ -423,7 +439,8 @@ impl ReadOperations for Fake {
 #[tokio::test]
 async fn read_runs_through_other_executors() {
     let lab = Lab::new();
-    let tool = |content, image| {
+    let tool = |content: &[u8], image| {
+        let content = content.to_vec();
         ReadTool::new(ReadToolOptions {
             operations: Some(Arc::new(Fake { content, image })),
             images: None,
@@ -438,7 +455,10 @@ async fn read_runs_through_other_executors() {
         "EACCES: permission denied"
     );
     let output = lab
-        .run(&tool(b"GIF89a", None), json!({"path": "x"}))
+        .run(
+            &tool(&picture(ImageFormat::Gif), None),
+            json!({"path": "x"}),
+        )
         .await
         .unwrap();
     assert_eq!(output.content.len(), 2);
@@ -449,14 +469,14 @@ async fn read_runs_through_other_executors() {
     assert_eq!(text(&output), "GIF89a");
     let output = lab
         .run(
-            &tool(b"?", Some(Some("image/png".into()))),
+            &tool(&picture(ImageFormat::Png), Some(Some("image/png".into()))),
             json!({"path": "x"}),
         )
         .await
         .unwrap();
     assert_eq!(
         output.content[1],
-        Block::image(STANDARD.encode("?"), "image/png")
+        Block::image(STANDARD.encode(picture(ImageFormat::Png)), "image/png")
     );
 }
 
@@ -559,6 +579,18 @@ async fn changes_of_one_real_file_run_in_call_order() {
     assert_eq!(lab.content("real"), "19");
 }
 
+/// A change that nobody aborts.
+async fn changing(path: &Path, change: impl Future<Output = ()>) {
+    let never = CancellationToken::new();
+    let change = async {
+        change.await;
+        Ok(())
+    };
+    with_file_mutation_queue(path, "test", &never, change)
+        .await
+        .unwrap();
+}
+
 #[tokio::test]
 async fn a_dangling_link_and_its_target_are_one_file() {
     let lab = Lab::new();
@@ -567,14 +599,14 @@ async fn a_dangling_link_and_its_target_are_one_file() {
     let (started, has_started) = tokio::sync::oneshot::channel();
     let (finish, finished) = tokio::sync::oneshot::channel::<()>();
     let first = tokio::spawn(async move {
-        with_file_mutation_queue(&target, async {
+        changing(&target, async {
             started.send(()).unwrap();
             finished.await.unwrap();
         })
         .await;
     });
     within(has_started).await.unwrap();
-    let second = with_file_mutation_queue(&dangling, async {});
+    let second = changing(&dangling, async {});
     tokio::pin!(second);
     assert!(futures::poll!(second.as_mut()).is_pending());
     finish.send(()).unwrap();
@@ -586,12 +618,12 @@ async fn a_dangling_link_and_its_target_are_one_file() {
 async fn different_files_do_not_wait_for_each_other_and_a_dropped_change_frees_its_place() {
     let lab = Lab::new();
     let (a, b) = (lab.path("a"), lab.path("b"));
-    let stuck = with_file_mutation_queue(&a, std::future::pending::<()>());
+    let stuck = changing(&a, std::future::pending::<()>());
     let mut stuck = Box::pin(stuck);
     assert!(futures::poll!(stuck.as_mut()).is_pending());
-    within(with_file_mutation_queue(&b, async {})).await;
+    within(changing(&b, async {})).await;
     drop(stuck);
-    within(with_file_mutation_queue(&a, async {})).await;
+    within(changing(&a, async {})).await;
 }
 
 #[tokio::test]

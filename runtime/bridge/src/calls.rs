@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use pier_agent::tool::{NestedTools, ToolUpdates};
+use pier_agent::tools::mutation_queue::Within;
 use pier_agent::tools::operations::OutputSink;
 
 use crate::isolate::{DeadlineClock, HostCallError};
@@ -58,6 +59,8 @@ pub(crate) struct Call {
     /// Fires when the call is given up; host calls made for it end then.
     pub(crate) gone: CancellationToken,
     pub(crate) open: AtomicBool,
+    /// Turns in the queues of files that this call is part of.
+    pub(crate) within: Within,
 }
 
 impl Call {
@@ -111,6 +114,7 @@ impl CallTable {
             cancel,
             gone: CancellationToken::new(),
             open: AtomicBool::new(true),
+            within: Within::current(),
         });
         self.open.lock().insert(id, call.clone());
         CallScope { table: self, call }

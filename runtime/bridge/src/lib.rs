@@ -11,6 +11,7 @@ mod children;
 pub mod discovery;
 mod dispatch;
 mod exec;
+mod file_turns;
 mod host;
 mod host_calls;
 pub mod isolate;

@@ -61,7 +61,7 @@ impl Tool for WriteTool {
             Some(operations) => operations.as_ref(),
             None => &LocalFiles,
         };
-        with_file_mutation_queue(&path, async {
+        with_file_mutation_queue(&path, &self.spec.name, &call.cancel, async {
             not_cancelled(&call.cancel)?;
             let parent = path.parent().unwrap_or(Path::new("/"));
             operations

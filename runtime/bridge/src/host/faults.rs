@@ -95,6 +95,7 @@ impl Shared {
         }
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
+        self.file_turns.end_of(slot.id);
         self.end_children_of(slot.id);
         self.isolates
             .lock()

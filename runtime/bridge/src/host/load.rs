@@ -395,6 +395,7 @@ impl Shared {
         for slot in empty {
             slot.mark_ended();
             self.execs.kill_of(&slot.ids());
+            self.file_turns.end_of(slot.id);
             self.end_children_of(slot.id);
             if let Ok(api) = slot.api() {
                 api.dispose(DISPOSE_GRACE).await;

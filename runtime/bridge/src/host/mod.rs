@@ -93,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) nested: CancelTable<()>,
     pub(crate) completions: CancelTable<()>,
     pub(crate) builtin: CancelTable<()>,
+    /// What extensions do with files, in turn with the tools.
+    pub(crate) file_turns: crate::file_turns::FileTurns,
     /// Sessions that extensions started.
     pub(crate) children: crate::children::Children,
     pub(crate) unsupported: UnsupportedOnce,
@@ -157,6 +159,7 @@ impl ExtensionHost {
             inline_place: RwLock::new(None),
             plan: RwLock::new(None),
             builtin: CancelTable::default(),
+            file_turns: crate::file_turns::FileTurns::default(),
             children: crate::children::Children::default(),
             flag_values: RwLock::new(Map::new()),
             models_file: RwLock::default(),

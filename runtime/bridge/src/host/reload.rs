@@ -116,6 +116,7 @@ impl Shared {
         let ids = slot.ids();
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
+        self.file_turns.end_of(slot.id);
         self.children.end_of(slot.id).await;
         if let Ok(api) = slot.api() {
             api.dispose(DISPOSE_GRACE).await;

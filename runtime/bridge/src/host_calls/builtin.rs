@@ -42,6 +42,8 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
     if own.operations.is_none() || name == "grep" {
         check_permission(&caller, &name, &cwd, &arguments)?;
     }
+    let caller_call = caller.call(&args)?;
+    let within = caller.within(&mut args, caller_call.as_deref())?;
     let options = args.take("options");
     let context = builtin_context(&caller, cwd, &options, own.operations.is_some());
     let tool = own
@@ -66,7 +68,7 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
         context,
     };
     let run = async {
-        let run = tool.execute(call);
+        let run = within.run(tool.execute(call));
         tokio::pin!(run);
         let outcome = tokio::select! {
             outcome = &mut run => outcome,

@@ -8,6 +8,7 @@ mod bus;
 mod children;
 mod control;
 mod exec;
+mod file_turns;
 mod messages;
 mod models;
 mod register;
@@ -20,6 +21,7 @@ pub(crate) mod ui;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use pier_agent::tools::mutation_queue::Within;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -80,6 +82,8 @@ const SYNC: &[(&str, SyncCall)] = &[
     ("exec.cancel", exec::cancel),
     ("executeTool.cancel", tools::cancel_nested),
     ("runBuiltinTool.cancel", builtin::cancel_builtin),
+    ("fileTurn.ask", file_turns::ask),
+    ("fileTurn.end", file_turns::end),
     ("complete.cancel", models::cancel_completion),
     ("modelsProblem", models::problem),
     ("child.state", children::state),
@@ -122,6 +126,9 @@ const ASYNC: &[(&str, AsyncCall)] = &[
     }),
     ("localBash", |caller, args| {
         Box::pin(builtin::local_bash(caller, args))
+    }),
+    ("fileTurn.wait", |caller, args| {
+        Box::pin(file_turns::wait(caller, args))
     }),
     ("session.artifact", |caller, args| {
         Box::pin(state::artifact(caller, args))
@@ -254,6 +261,20 @@ impl Caller {
         args.number("callId")?;
         self.call(args)?
             .ok_or_else(|| HostCallError::new("This call has ended."))
+    }
+
+    /// Turns in the queues of files that the calling code is part of: those that its call was made in, and those that it has.
+    pub(crate) fn within(
+        &self,
+        args: &mut Args<'_>,
+        call: Option<&Call>,
+    ) -> Result<Within, HostCallError> {
+        let mut within = call.map(|call| call.within.clone()).unwrap_or_default();
+        // A turn that is over does not count, whatever names it.
+        for number in args.take_array("inside")?.iter().filter_map(Value::as_u64) {
+            within.extend(&self.shared.file_turns.within(self.slot.id, number));
+        }
+        Ok(within)
     }
 
     /// Refuses what a restricted package may not do.

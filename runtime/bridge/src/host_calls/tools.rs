@@ -49,16 +49,17 @@ pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> A
     let (number, handle) = (args.number("nestedId")?, args.optional_number("onUpdate")?);
     let name = args.text("name")?.to_string();
     let arguments = args.take("args");
+    let within = caller.within(&mut args, Some(&call))?;
     let cancel = call.cancel.child_token();
     let mut pending = caller.shared.nested.add(caller.slot.id, number);
     let updates = ToolUpdates::new();
     let run = async {
-        let run = nested.execute(
+        let run = within.run(nested.execute(
             &name,
             arguments,
             cancel.clone(),
             handle.map(|_| updates.clone()),
-        );
+        ));
         tokio::pin!(run);
         let outcome = tokio::select! {
             outcome = &mut run => outcome,

@@ -53,15 +53,18 @@ test("read: ranges, limits, notices and errors", async () => {
 
 test("read: images come back as images when the operations can tell", async () => {
 	const detectImageMimeType = async () => "image/png";
+	const data =
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+	const readFile = async () => Buffer.from(data, "base64");
 	const { result } = await run(
 		ours.createReadTool,
-		{ "/project/i.png": "bytes" },
+		{ "/project/i.png": "" },
 		{ path: "i.png" },
-		{ detectImageMimeType },
+		{ detectImageMimeType, readFile },
 	);
 	assert.deepEqual(result.content, [
 		{ type: "text", text: "Read image file [image/png]" },
-		{ type: "image", data: Buffer.from("bytes").toString("base64"), mimeType: "image/png" },
+		{ type: "image", data, mimeType: "image/png" },
 	]);
 });
 

@@ -1,6 +1,7 @@
 // Runs a built-in tool on the host: what `createReadTool(cwd)` and the other factories make.
 
 import { hostCall, hostCallAsync } from "../../../host.ts";
+import { insideTurns } from "../../../api/file-turns.ts";
 import { currentRuntime } from "../../../api/runtime.ts";
 import type { ToolResult, ToolRun } from "./types.ts";
 
@@ -43,7 +44,8 @@ export async function runOnHost<Params, Details>(
 	{ params, signal, onUpdate }: ToolRun<Params, Details>,
 	own: OwnParts = {},
 ): Promise<ToolResult<Details>> {
-	const { callbacks } = currentRuntime();
+	const { callbacks, calls } = currentRuntime();
+	const callId = calls.current;
 	const update = onUpdate && callbacks.add(([partial]) => onUpdate(partial as ToolResult<Details>));
 	try {
 		if (signal?.aborted) throw new Error("Operation aborted");
@@ -55,6 +57,8 @@ export async function runOnHost<Params, Details>(
 				options,
 				builtinId,
 				...own,
+				...(callId === undefined ? {} : { callId }),
+				...insideTurns(),
 				...(update === undefined ? {} : { onUpdate: update }),
 			}),
 		);

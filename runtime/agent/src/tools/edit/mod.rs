@@ -154,6 +154,7 @@ impl Tool for EditTool {
                 paths::resolve_existing(&args.path, cwd, &exists_locally),
             ),
         };
-        with_file_mutation_queue(&path, self.change(operations, &args, &path, &call.cancel)).await
+        let change = self.change(operations, &args, &path, &call.cancel);
+        with_file_mutation_queue(&path, &self.spec.name, &call.cancel, change).await
     }
 }
