@@ -116,12 +116,38 @@ fn must_be_whole(bytes: &[u8]) -> Result<(), String> {
     let reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|error| unreadable(&error.into()))?;
-    let is_gif = reader.format() == Some(ImageFormat::Gif);
+    // These decoders do not tell a missing end from other faults.
+    let strict = matches!(reader.format(), Some(ImageFormat::Gif | ImageFormat::WebP));
+    // And this one fills in what is missing.
+    if reader.format() == Some(ImageFormat::Jpeg) && !has_jpeg_end(bytes) {
+        return Err("Image left out: it cannot be read (its end is missing).".to_owned());
+    }
     match reader.decode() {
         Err(error @ ImageError::IoError(_)) => Err(unreadable(&error)),
-        // Its decoder does not tell a missing end from other faults; in so simple a format they are the same.
-        Err(error @ ImageError::Decoding(_)) if is_gif => Err(unreadable(&error)),
+        Err(error @ ImageError::Decoding(_)) if strict => Err(unreadable(&error)),
         _ => Ok(()),
+    }
+}
+
+/// Whether the marker for the end comes, outside of segments such as those with a preview.
+fn has_jpeg_end(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    loop {
+        // In the data of the picture, 0xFF comes with a zero or a restart marker behind it.
+        let is_marker =
+            |pair: &[u8]| matches!(pair, [0xFF, code] if !matches!(code, 0 | 0xD0..=0xD7 | 0xFF));
+        let Some(at) = rest.windows(2).position(is_marker) else {
+            return false;
+        };
+        let behind = rest.get(at + 2..).unwrap_or_default();
+        let skipped = match (rest.get(at + 1), behind) {
+            (Some(0xD9), _) => return true,
+            // The start and a reserved marker have no length.
+            (Some(0x01 | 0xD8), _) => 0,
+            (_, [high, low, ..]) => usize::from(u16::from_be_bytes([*high, *low])),
+            _ => return false,
+        };
+        rest = behind.get(skipped..).unwrap_or_default();
     }
 }
 
@@ -341,7 +367,10 @@ mod tests {
             picture(20, 10, ImageFormat::WebP),
         );
         let half = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
-        let broken = [half(&bytes), half(&gif), half(&webp), jpeg[..40].to_vec()];
+        let broken = [half(&bytes), half(&gif), half(&webp), half(&jpeg)];
+        for whole in [&jpeg, &gif, &webp] {
+            assert!(KEEP.prepare(whole, "image/png").is_ok());
+        }
         for broken in broken.iter().map(Vec::as_slice).chain([b"x".as_slice()]) {
             for processor in [RESIZE, KEEP] {
                 let problem = processor.prepare(broken, "image/png").unwrap_err();
