@@ -85,7 +85,13 @@ fn main() {
     );
     let dist = here.join("../../js-api/dist");
     let manifest_path = dist.join("host-modules.json");
-    for watched in ["build.rs", "js/host.js", "src/ops.rs", "src/fault.rs"] {
+    for watched in [
+        "build.rs",
+        "js/file_modes.js",
+        "js/host.js",
+        "src/ops.rs",
+        "src/fault.rs",
+    ] {
         println!("cargo:rerun-if-changed={watched}");
     }
     println!("cargo:rerun-if-changed={}", manifest_path.display());
@@ -107,8 +113,14 @@ fn main() {
         .filter(|module| module.exports.iter().any(|name| name == "default"))
         .map(|module| module.file.as_str())
         .collect();
-    let mut esm = vec![source("ext:pier/host.js", &read(&here.join("js/host.js")))];
-    let mut entry = String::from("import \"ext:pier/host.js\";\n");
+    let mut esm = Vec::new();
+    let mut entry = String::new();
+    // In this order: the first changes functions that the second and the Node modules take over.
+    for script in ["file_modes.js", "host.js"] {
+        let specifier = format!("ext:pier/{script}");
+        esm.push(source(&specifier, &read(&here.join("js").join(script))));
+        let _ = writeln!(entry, "import {specifier:?};");
+    }
     for module in NODE_MODULES {
         let _ = writeln!(entry, "import \"node:{module}\";");
     }
