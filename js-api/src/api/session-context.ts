@@ -95,9 +95,9 @@ export function buildProjection(path: readonly SessionEntry[]): SessionProjectio
 	let thinkingLevel = "off";
 	let model: SessionProjection["model"] = null;
 	for (const entry of path) {
-		if (entry.type === "thinking_level_change" && typeof entry.thinkingLevel === "string") {
-			thinkingLevel = entry.thinkingLevel;
-		} else if (entry.type === "model_change") model = splitModel(entry) ?? model;
+		// xcsh writes null for no thinking.
+		if (entry.type === "thinking_level_change") thinkingLevel = String(entry.thinkingLevel ?? "off");
+		else if (entry.type === "model_change") model = splitModel(entry) ?? model;
 		else if (entry.type === "message" && isRecord(entry.message) && entry.message.role === "assistant") {
 			const { provider, model: modelId } = entry.message;
 			if (typeof provider === "string" && typeof modelId === "string") model = { provider, modelId };

@@ -6,13 +6,7 @@ import type { JsonObject } from "./json.ts";
 import type { SessionEntry, StoredBlob } from "./protocol.ts";
 import { buildContextEntries, buildProjection, type SessionProjection } from "./session-context.ts";
 import type { SessionMirror } from "./session-mirror.ts";
-
-export interface SessionTreeNode {
-	entry: SessionEntry;
-	children: SessionTreeNode[];
-	label?: string;
-	labelTimestamp?: string;
-}
+import { type SessionTreeNode, treeOf } from "./session-tree.ts";
 
 export interface UsageStatistics {
 	input: number;
@@ -62,25 +56,7 @@ export class SessionManagerView {
 	getBranch = (fromId?: string): SessionEntry[] => this.#mirror.branch(fromId);
 
 	/** All entries as a forest, in file order. An entry whose parent is missing is a root. */
-	getTree = (): SessionTreeNode[] => {
-		const entries = this.#mirror.entries;
-		const nodes = new Map<string, SessionTreeNode>();
-		for (const entry of entries) {
-			const label = this.#mirror.label(entry.id);
-			nodes.set(entry.id, {
-				entry,
-				children: [],
-				...(label === undefined ? {} : { label: label.label, labelTimestamp: label.timestamp }),
-			});
-		}
-		const roots: SessionTreeNode[] = [];
-		for (const node of nodes.values()) {
-			const parent = node.entry.parentId === null ? undefined : nodes.get(node.entry.parentId);
-			if (parent === undefined || parent === node) roots.push(node);
-			else parent.children.push(node);
-		}
-		return roots;
-	};
+	getTree = (): SessionTreeNode[] => treeOf(this.#mirror.entries, (id) => this.#mirror.label(id));
 
 	/** Entries that make up the model's context, after compaction (sessions §4). */
 	buildContextEntries = (): SessionEntry[] => buildContextEntries(this.#mirror.branch());

@@ -1,9 +1,10 @@
 // Values of the coding-agent module that extensions of the corpus use.
 
 import assert from "node:assert/strict";
+4
 import { AsyncLocalStorage } from "node:async_hooks";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -363,76 +364,4 @@ test("a tool's component survives broken renderers", () => {
 	component.updateResult({ content: [{ type: "text", text: "output" }] });
 	const text = plain(component.render(60)).join("\n");
 	assert.ok(text.includes("Mine") && text.includes("output"));
-});
-
-test("sessions: writing, reading back, branches and lists", async () => {
-	const directory = path.join(scratch, "sessions");
-	const manager = sdk.SessionManager.create("/project/here", directory);
-	const file = manager.getSessionFile() ?? "";
-	assert.match(path.basename(file), /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f]{8}-[0-9a-f]{4}-7/);
-	const first = manager.appendMessage({ role: "user", content: [{ type: "text", text: "question" }], timestamp: 1 });
-	assert.equal(manager.getEntry(first)?.parentId, null);
-	assert.throws(() => readFileSync(file), "a session without an answer has no file");
-	manager.appendMessage({ role: "assistant", content: [], provider: "p", model: "m", timestamp: 2 });
-	manager.appendCustomEntry("mine", { a: 1 });
-	manager.appendSessionInfo("My\nsession");
-	manager.branch(first);
-	manager.appendCustomMessageEntry("note", "on the side", true);
-
-	const opened = sdk.SessionManager.open(file);
-	assert.deepEqual(opened.getEntries(), JSON.parse(JSON.stringify(manager.getEntries())));
-	assert.deepEqual(
-		opened.getBranch().map(({ type }) => type),
-		["message", "custom_message"],
-	);
-	assert.equal(opened.getSessionName(), "My session");
-	assert.deepEqual(
-		opened.buildSessionContext().messages.map((message) => (message as { role: string }).role),
-		["user", "custom"],
-	);
-	const [info] = await sdk.SessionManager.list("/project/here", directory);
-	assert.deepEqual(
-		[info?.firstMessage, info?.name, info?.messageCount, info?.cwd],
-		["question", "My session", 2, "/project/here"],
-	);
-	assert.deepEqual(await sdk.SessionManager.list("/project/other", directory), []);
-	assert.equal(sdk.SessionManager.continueRecent("/project/here", directory).getSessionId(), manager.getSessionId());
-
-	const broken = path.join(directory, "broken.jsonl");
-	writeFileSync(broken, '{"type":"message"}\n');
-	assert.throws(() => sdk.SessionManager.open(broken), /Session file is not a valid pi session: /);
-	assert.equal(readFileSync(broken, "utf8"), '{"type":"message"}\n');
-});
-
-test("sessions: files of version 1 are brought up to date, a cut last line is survived", () => {
-	const file = path.join(scratch, "old.jsonl");
-	const lines = [
-		{ type: "session", id: "s", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" },
-		{ type: "message", timestamp: "2025-01-01T00:00:01.000Z", message: { role: "user", content: "a", timestamp: 1 } },
-		{
-			type: "message",
-			timestamp: "2025-01-01T00:00:02.000Z",
-			message: { role: "hookMessage", customType: "h", content: "b", timestamp: 2 },
-		},
-		{
-			type: "compaction",
-			timestamp: "2025-01-01T00:00:03.000Z",
-			summary: "s",
-			firstKeptEntryIndex: 2,
-			tokensBefore: 1,
-		},
-	];
-	writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n{"type":"mess`);
-	const manager = sdk.SessionManager.open(file);
-	const [user, hook, compaction] = manager.getEntries();
-	assert.equal(hook?.parentId, user?.id);
-	assert.equal(compaction?.firstKeptEntryId, hook?.id);
-	assert.equal((hook?.message as { role: string } | undefined)?.role, "custom");
-	assert.deepEqual(
-		manager.buildSessionContext().messages.map((message) => (message as { role: string }).role),
-		["compactionSummary", "custom"],
-	);
-	const reread = sdk.parseSessionEntries(readFileSync(file, "utf8"));
-	assert.equal(reread[0]?.version, sdk.CURRENT_SESSION_VERSION);
-	assert.equal(reread.length, 4);
 });

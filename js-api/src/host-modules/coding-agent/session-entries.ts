@@ -71,7 +71,7 @@ function addTree(entries: FileEntry[]): void {
 	for (const entry of entries) {
 		if (entry.type !== "compaction" || typeof entry.firstKeptEntryIndex !== "number") continue;
 		const kept = entries[entry.firstKeptEntryIndex];
-		if (kept?.id !== undefined) entry.firstKeptEntryId = kept.id;
+		if (kept?.id !== undefined && kept.type !== "session") entry.firstKeptEntryId = kept.id;
 		delete entry.firstKeptEntryIndex;
 	}
 }
@@ -85,7 +85,8 @@ export function getLatestCompactionEntry<E extends FileEntry>(entries: readonly 
 export function branchTo(entries: readonly SessionEntry[], leafId: string | null | undefined): SessionEntry[] {
 	if (leafId === null) return [];
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
-	let entry = leafId === undefined ? entries.at(-1) : byId.get(leafId);
+	// A line without an id is no entry; it may stand among them in a damaged file.
+	let entry = leafId === undefined ? entries.findLast(({ id }) => typeof id === "string") : byId.get(leafId);
 	const branch: SessionEntry[] = [];
 	const seen = new Set<string>();
 	while (entry !== undefined && !seen.has(entry.id)) {

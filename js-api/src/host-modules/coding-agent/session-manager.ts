@@ -1,59 +1,51 @@
 // Session files from an extension's side: reading, listing and writing sessions other than the running one (sessions §1, §3, §5, §6).
 // The running session belongs to the host; `ctx.sessionManager` is the way to it. Opening its file here gives a reader's copy.
 
-import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { getCurrentSystemMessage } from "@earendil-works/pi-ai/utils/transcript";
+import { isRecord } from "../../api/json.ts";
 import type { SessionManagerView } from "../../api/session-manager.ts";
-import { getAgentDir } from "../host-info.ts";
-import { readText } from "./regular-file.ts";
+import { type ResolvedLabel, type SessionTreeNode, treeOf } from "../../api/session-tree.ts";
+import { expandHome } from "../host-info.ts";
+import { copyBranch, isConversation, newEntryId } from "./session-branch.ts";
 import {
 	branchTo,
+	buildContextEntries,
 	buildSessionContext,
 	buildSessionProjection,
 	CURRENT_SESSION_VERSION,
-	type FileEntry,
-	migrateSessionEntries,
-	parseSessionEntries,
 	type SessionEntry,
 } from "./session-entries.ts";
+import {
+	appendLine,
+	createSessionFile,
+	endLine,
+	loadSession,
+	replaceMigrated,
+	type StoredHeader,
+	sessionText,
+} from "./session-files.ts";
+import {
+	fileOfId,
+	listEverything,
+	listProject,
+	nameOf,
+	newestFile,
+	type SessionInfo,
+	sessionDirectory,
+} from "./session-list.ts";
 
-export interface SessionHeader {
-	type: "session";
-	version: number;
-	id: string;
-	timestamp: string;
-	cwd: string;
-	parentSession?: string;
-	[member: string]: unknown;
-}
-
-export interface SessionInfo {
-	path: string;
-	id: string;
-	cwd: string;
-	name?: string;
-	parentSessionPath?: string;
-	created: Date;
-	modified: Date;
-	messageCount: number;
-	firstMessage: string;
-	allMessagesText: string;
-}
+export type { SessionInfo };
+export type SessionHeader = StoredHeader;
 
 export interface NewSessionOptions {
+	/** Becomes part of the file's name. */
 	id?: string;
 	parentSession?: string;
 }
 
 type Draft = { type: string; [member: string]: unknown };
-
-/** Directory of a project's sessions below the agent directory. */
-function defaultDirectory(cwd: string): string {
-	const name = resolve(cwd)
-		.replace(/^[/\\]/, "")
-		.replace(/[/\\:]/g, "-");
-	return join(getAgentDir(), "sessions", `--${name}--`);
-}
 
 /** UUIDv7: sortable by time. */
 function newSessionId(): string {
@@ -68,113 +60,136 @@ function newSessionId(): string {
 	return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-function textOf(content: unknown): string {
-	if (typeof content === "string") return content;
-	if (!Array.isArray(content)) return "";
-	return content.map((block) => (block?.type === "text" ? String(block.text) : "")).join(" ");
+function newHeader(cwd: string, options: NewSessionOptions): SessionHeader {
+	if (options.id !== undefined && !/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(options.id)) {
+		throw new Error(
+			`Invalid session id '${options.id}': use letters, digits, '.', '_' and '-', starting and ending with a letter or digit`,
+		);
+	}
+	return {
+		type: "session",
+		version: CURRENT_SESSION_VERSION,
+		id: options.id ?? newSessionId(),
+		timestamp: new Date().toISOString(),
+		cwd: resolve(cwd),
+		...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
+	};
+}
+
+function fileFor(header: SessionHeader, directory: string): string {
+	return join(directory, `${header.timestamp.replace(/[:.]/g, "-")}_${header.id}.jsonl`);
 }
 
 export class SessionManager {
 	private header: SessionHeader;
+	private cwd: string;
 	private entries: SessionEntry[] = [];
 	private byId = new Map<string, SessionEntry>();
+	private labels = new Map<string, ResolvedLabel>();
 	private leafId: string | null = null;
 	private file: string | undefined;
-	/** False until the first write of a new session: empty sessions leave no file. */
+	/** False until the first write of a new session: one without a conversation leaves no file. */
 	private written: boolean;
+	private attached = false;
 	private readonly directory: string;
 
-	private constructor(header: SessionHeader, directory: string, file: string | undefined, entries: SessionEntry[]) {
+	private constructor(
+		header: SessionHeader,
+		directory: string,
+		file: string | undefined,
+		entries: readonly SessionEntry[] = [],
+		written = false,
+	) {
 		this.header = header;
+		this.cwd = header.cwd || process.cwd();
 		this.directory = directory;
 		this.file = file;
-		this.written = file !== undefined && existsSync(file);
+		this.written = written;
 		for (const entry of entries) this.index(entry);
 	}
 
-	/** A new session of a project. Its file appears with the first response of a model. */
+	/** A new session of a project. Its file appears with the first message of the user or of a model. */
 	static create(cwd: string, sessionDir?: string, options: NewSessionOptions = {}): SessionManager {
-		const directory = sessionDir ?? defaultDirectory(cwd);
+		const directory = sessionDirectory(cwd, sessionDir);
 		const header = newHeader(cwd, options);
-		const stamp = header.timestamp.replace(/[:.]/g, "-");
-		return new SessionManager(header, directory, join(directory, `${stamp}_${header.id}.jsonl`), []);
+		return new SessionManager(header, directory, fileFor(header, directory));
 	}
 
 	/**
-	 * Opens a session file; one that does not exist yet becomes a new session bound to that path.
-	 * @throws when the file is not a session
+	 * Opens a session file; one that does not exist yet becomes a new session bound to that path. Opening gives an empty file its header, a
+	 * file of an older version its new form, and a last line its line end.
+	 * @throws when the file is not a session; it is untouched then
 	 */
 	static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager {
-		const file = resolve(path);
-		const directory = sessionDir ?? dirname(file);
-		if (!existsSync(file)) return new SessionManager(newHeader(cwdOverride ?? process.cwd(), {}), directory, file, []);
-		const content = readText(file);
-		if (content === "") {
-			const manager = new SessionManager(newHeader(cwdOverride ?? process.cwd(), {}), directory, file, []);
-			manager.rewrite();
-			return manager;
+		const file = resolve(expandHome(path));
+		const directory = sessionDir === undefined ? dirname(file) : resolve(expandHome(sessionDir));
+		const cwd = cwdOverride ?? process.cwd();
+		if (!existsSync(file)) return new SessionManager(newHeader(cwd, {}), directory, file);
+		const session = loadSession(file);
+		if (session === undefined) {
+			const header = newHeader(cwd, {});
+			appendLine(file, JSON.stringify(header));
+			return new SessionManager(header, directory, file, [], true);
 		}
-		const lines = parseSessionEntries(content);
-		const header = headerOf(lines);
-		if (header === undefined) throw new Error(`Session file is not a valid pi session: ${file}`);
-		const older = (typeof header.version === "number" ? header.version : 1) < CURRENT_SESSION_VERSION;
-		if (older) migrateSessionEntries(lines);
-		const manager = new SessionManager(
-			{ ...header, cwd: cwdOverride ?? header.cwd ?? process.cwd() },
-			directory,
-			file,
-			lines.slice(1) as SessionEntry[],
-		);
-		if (older) manager.rewrite();
-		else if (!content.endsWith("\n")) appendFileSync(file, "\n");
+		if (session.migrated !== undefined) replaceMigrated(file, session);
+		else if (!session.ended) endLine(file);
+		const manager = new SessionManager(session.header, directory, file, session.entries, true);
+		if (cwdOverride !== undefined) manager.cwd = resolve(cwdOverride);
 		return manager;
 	}
 
-	/** The session that was changed last, else a new one. */
+	/** The session of the project that was changed last, else a new one. */
 	static continueRecent(cwd: string, sessionDir?: string): SessionManager {
-		const directory = sessionDir ?? defaultDirectory(cwd);
-		const newest = sessionFiles(directory)
-			.map((path) => ({ path, time: statSync(path).mtimeMs }))
-			.sort((a, b) => b.time - a.time)
-			.find(({ path }) => {
-				const header = readHeader(path);
-				return header !== undefined && (sessionDir === undefined || resolve(header.cwd ?? "") === resolve(cwd));
-			});
-		return newest === undefined ? SessionManager.create(cwd, sessionDir) : SessionManager.open(newest.path, sessionDir);
+		const newest = newestFile(cwd, sessionDirectory(cwd, sessionDir));
+		return newest === undefined ? SessionManager.create(cwd, sessionDir) : SessionManager.open(newest, sessionDir);
 	}
 
-	/** A session without a file. */
-	static inMemory(cwd: string = process.cwd()): SessionManager {
-		return new SessionManager(newHeader(cwd, {}), "", undefined, []);
+	/** A session without a file, maybe with entries from elsewhere. */
+	static inMemory(
+		cwd: string = process.cwd(),
+		options: NewSessionOptions = {},
+		entries: readonly SessionEntry[] = [],
+	): SessionManager {
+		return new SessionManager(newHeader(cwd, options), "", undefined, structuredClone(entries));
 	}
 
-	/** Copies all entries of a session into a new one of another project. */
-	static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string): SessionManager {
-		const source = SessionManager.open(sourcePath);
-		const fork = SessionManager.create(targetCwd, sessionDir, { parentSession: resolve(sourcePath) });
-		for (const entry of source.entries) fork.index(structuredClone(entry));
-		fork.rewrite();
+	/** Copies all entries of a session into a new one of another project. The source is only read. */
+	static forkFrom(
+		sourcePath: string,
+		targetCwd: string,
+		sessionDir?: string,
+		options: NewSessionOptions = {},
+	): SessionManager {
+		const source = resolve(expandHome(sourcePath));
+		const session = loadSession(source);
+		if (session === undefined) throw new Error(`Session file is not a valid pi session: ${source}`);
+		const directory = sessionDirectory(targetCwd, sessionDir);
+		const header = newHeader(targetCwd, { parentSession: source, ...options });
+		const fork = new SessionManager(header, directory, fileFor(header, directory), session.entries);
+		fork.create();
 		return fork;
+	}
+
+	/** File of the project's session with exactly this id. */
+	static findById(cwd: string, id: string, sessionDir?: string): string | undefined {
+		return fileOfId(cwd, sessionDirectory(cwd, sessionDir), id);
 	}
 
 	/** Sessions of a project, the one with the latest activity first. */
 	static async list(cwd: string, sessionDir?: string): Promise<SessionInfo[]> {
-		const found = listFiles(sessionFiles(sessionDir ?? defaultDirectory(cwd)));
-		return sessionDir === undefined ? found : found.filter((info) => resolve(info.cwd) === resolve(cwd));
+		return listProject(cwd, sessionDirectory(cwd, sessionDir));
 	}
 
-	/** Sessions of all projects. */
-	static async listAll(): Promise<SessionInfo[]> {
-		const root = join(getAgentDir(), "sessions");
-		if (!existsSync(root)) return [];
-		return listFiles(readdirSync(root).flatMap((name) => sessionFiles(join(root, name))));
+	/** Sessions of all projects, or all in one directory. */
+	static async listAll(sessionDir?: unknown): Promise<SessionInfo[]> {
+		return listEverything(typeof sessionDir === "string" ? sessionDir : undefined);
 	}
 
 	/** Where a session that is started on this manager keeps its conversation, as the host wants to know it. */
 	place(): { kind: "file"; path: string } | { kind: "memory"; id: string; entries: SessionEntry[] } {
 		if (this.file === undefined) return { kind: "memory", id: this.header.id, entries: this.getBranch() };
 		// What is only here so far would be lost to the host, which reads the file.
-		if (!this.written && this.entries.length > 0) this.rewrite();
+		if (!this.written && this.entries.length > 0) this.create();
 		return { kind: "file", path: this.file };
 	}
 
@@ -186,6 +201,7 @@ export class SessionManager {
 			),
 		);
 		Object.assign(this, readers, {
+			attached: true,
 			append,
 			existing: (id: string) => {
 				if (view.getEntry(id) === undefined) throw new Error(`Entry ${id} not found`);
@@ -199,71 +215,79 @@ export class SessionManager {
 		this.entries.push(entry);
 		this.byId.set(entry.id, entry);
 		this.leafId = entry.id;
+		if (entry.type !== "label" || typeof entry.targetId !== "string") return;
+		const { targetId, label, timestamp } = entry;
+		if (typeof label === "string" && label !== "") this.labels.set(targetId, { label, timestamp });
+		else this.labels.delete(targetId);
 	}
 
-	private rewrite(): void {
+	/** Creates the file with everything there is, and maybe one entry more. */
+	private create(last?: SessionEntry): void {
 		if (this.file === undefined) return;
-		mkdirSync(dirname(this.file), { recursive: true });
-		writeFileSync(this.file, [this.header, ...this.entries].map((line) => `${JSON.stringify(line)}\n`).join(""));
+		createSessionFile(this.file, sessionText([this.header, ...this.entries, ...(last === undefined ? [] : [last])]));
 		this.written = true;
 	}
 
-	private append(draft: Draft): string {
-		const { type, ...members } = draft;
-		const entry: SessionEntry = {
-			type,
-			id: this.newEntryId(),
-			parentId: this.leafId,
-			timestamp: new Date().toISOString(),
-			...members,
-		};
-		this.index(entry);
-		if (this.file === undefined) return entry.id;
-		if (this.written) appendFileSync(this.file, `${JSON.stringify(entry)}\n`);
-		else if (this.entries.some((e) => (e.message as { role?: string } | undefined)?.role === "assistant"))
-			this.rewrite();
-		return entry.id;
-	}
-
-	private newEntryId(): string {
-		for (let attempt = 0; attempt < 100; attempt++) {
-			const id = crypto.randomUUID().slice(0, 8);
-			if (!this.byId.has(id)) return id;
+	private save(entry: SessionEntry): void {
+		if (this.file === undefined || !(this.written || isConversation(entry))) return;
+		if (this.written) {
+			try {
+				appendLine(this.file, JSON.stringify(entry));
+				return;
+			} catch (error) {
+				// Deleted meanwhile: everything is still here.
+				if ((error as { code?: string }).code !== "ENOENT") throw error;
+			}
 		}
-		return crypto.randomUUID();
+		this.create(entry);
 	}
 
-	getCwd = (): string => this.header.cwd;
+	private append(draft: Draft, id = newEntryId(this.byId)): string {
+		const { type, ...members } = draft;
+		const entry: SessionEntry = { type, id, parentId: this.leafId, timestamp: new Date().toISOString(), ...members };
+		// Saved first: an entry that is not in the file must not become the parent of one that is.
+		this.save(entry);
+		this.index(entry);
+		return id;
+	}
+
+	getCwd = (): string => this.cwd;
 	getSessionDir = (): string => this.directory;
 	getSessionId = (): string => this.header.id;
 	getSessionFile = (): string | undefined => this.file;
 	isPersisted = (): boolean => this.file !== undefined;
 	getHeader = (): SessionHeader => this.header;
 	getEntries = (): SessionEntry[] => [...this.entries];
+	getEntryCount = (): number => this.entries.length;
 	getEntry = (id: string): SessionEntry | undefined => this.byId.get(id);
 	getChildren = (parentId: string): SessionEntry[] => this.entries.filter((entry) => entry.parentId === parentId);
 	getLeafId = (): string | null => this.leafId;
 	getLeafEntry = (): SessionEntry | undefined => (this.leafId === null ? undefined : this.byId.get(this.leafId));
 	getBranch = (fromId?: string): SessionEntry[] => branchTo(this.entries, fromId ?? this.leafId);
+	getTree = (): SessionTreeNode[] => treeOf(this.entries, (id) => this.labels.get(id));
+	getSessionName = (): string | undefined => nameOf(this.header, this.entries);
+	getLabel = (id: string): string | undefined => this.labels.get(id)?.label;
+	buildContextEntries = (): SessionEntry[] => buildContextEntries(this.entries, this.leafId);
 	buildSessionContext = () => buildSessionContext(this.entries, this.leafId);
 	buildSessionProjection = () => buildSessionProjection(this.entries, this.leafId);
 
-	getSessionName(): string | undefined {
-		const entry = this.entries.findLast(({ type }) => type === "session_info");
-		return typeof entry?.name === "string" && entry.name !== "" ? entry.name : undefined;
+	/** A message of the conversation. One of role `custom` becomes a `custom_message` entry (sessions §2). */
+	appendMessage(message: unknown): string {
+		if (!isRecord(message) || message.role !== "custom") return this.append({ type: "message", message });
+		const { customType, content, display, details } = message;
+		return this.appendCustomMessageEntry(String(customType), content, display === true, details);
 	}
 
-	getLabel(id: string): string | undefined {
-		const entry = this.entries.findLast(({ type, targetId }) => type === "label" && targetId === id);
-		return typeof entry?.label === "string" && entry.label !== "" ? entry.label : undefined;
-	}
-
-	appendMessage = (message: unknown): string => this.append({ type: "message", message });
 	appendThinkingLevelChange = (thinkingLevel: string): string =>
 		this.append({ type: "thinking_level_change", thinkingLevel });
 	appendModelChange = (provider: string, modelId: string): string =>
 		this.append({ type: "model_change", provider, modelId });
 	appendCustomEntry = (customType: string, data?: unknown): string => this.append({ type: "custom", customType, data });
+
+	/** Usage of a request that is no part of the conversation; returns the entry. */
+	appendUsage(kind: string, provider: string, model: string, usage: unknown, note?: string): SessionEntry | undefined {
+		return this.getEntry(this.append({ type: "usage", kind, provider, model, usage, ...(note ? { note } : {}) }));
+	}
 
 	appendCustomMessageEntry(customType: string, content: unknown, display: boolean, details?: unknown): string {
 		return this.append({ type: "custom_message", customType, content: content ?? [], display, details });
@@ -276,17 +300,55 @@ export class SessionManager {
 	/** @throws when there is no such entry */
 	appendLabelChange(targetId: string, label: string | undefined): string {
 		this.existing(targetId);
-		return this.append({ type: "label", targetId, label });
+		return this.append({ type: "label", targetId, label: label || undefined });
 	}
 
+	/** `firstKeptEntryId: null` keeps nothing before the summary. */
 	appendCompaction(
 		summary: string,
-		firstKeptEntryId: string,
+		firstKeptEntryId: string | null,
 		tokensBefore: number,
 		details?: unknown,
 		fromHook?: boolean,
+		usage?: unknown,
 	): string {
-		return this.append({ type: "compaction", summary, firstKeptEntryId, tokensBefore, details, fromHook });
+		const id = newEntryId(this.byId);
+		const prompt = getCurrentSystemMessage(this.buildSessionProjection().messages as never);
+		return this.append(
+			{
+				type: "compaction",
+				summary,
+				firstKeptEntryId: firstKeptEntryId ?? id,
+				tokensBefore,
+				details,
+				usage,
+				fromHook,
+				...(prompt === undefined ? {} : { systemMessage: { ...prompt, timestamp: Date.now() } }),
+			},
+			id,
+		);
+	}
+
+	/**
+	 * Replaces the content of an earlier entry for the model, or hides it (`null`).
+	 * @throws when the entry does not exist, is on another branch, or has no content of this kind
+	 */
+	appendContextEdit(targetId: string, replacement: { content: unknown } | null): string {
+		const content = isRecord(replacement) ? replacement.content : undefined;
+		if (replacement !== null && typeof content !== "string" && !Array.isArray(content)) {
+			throw new Error("Context edit replacement must be null or contain string/array content");
+		}
+		this.existing(targetId);
+		const target = this.getBranch().find(({ id }) => id === targetId);
+		if (target === undefined) throw new Error(`Entry ${targetId} is not on the active branch`);
+		const role = target.type === "message" ? (target.message as { role?: string } | undefined)?.role : undefined;
+		const inBlocks = role === "assistant" || role === "toolResult";
+		if (target.type !== "custom_message" && role !== "user" && !inBlocks) {
+			throw new Error(`Entry ${targetId} does not contribute editable model content`);
+		}
+		const stored =
+			inBlocks && typeof content === "string" ? { content: [{ type: "text", text: content }] } : replacement;
+		return this.append({ type: "context_edit", targetId, replacement: stored });
 	}
 
 	/** Moves the leaf; the next entry becomes a sibling of what follows it. */
@@ -300,95 +362,48 @@ export class SessionManager {
 		this.leafId = null;
 	}
 
+	/** Moves the leaf (`null`: before the first entry) and puts a summary of what was left there. */
+	branchWithSummary(
+		id: string | null,
+		summary: string,
+		details?: unknown,
+		fromHook?: boolean,
+		usage?: unknown,
+	): string {
+		const left = this.getLeafId();
+		this.moveTo(id);
+		try {
+			return this.append({ type: "branch_summary", fromId: left ?? "root", summary, details, usage, fromHook });
+		} catch (error) {
+			this.moveTo(left);
+			throw error;
+		}
+	}
+
+	private moveTo(id: string | null): void {
+		if (id === null) this.resetLeaf();
+		else this.branch(id);
+	}
+
+	/**
+	 * Goes on in a new session that holds the branch up to `leafId`; returns its file, if it has one. The old file stays as it is.
+	 * @throws when there is no such entry, and when a running session uses this manager
+	 */
+	createBranchedSession(leafId: string): string | undefined {
+		if (this.attached) throw new Error("a running session cannot be replaced by one of its branches");
+		this.existing(leafId);
+		const parentSession = this.file;
+		const entries = copyBranch(this.getBranch(leafId), (id) => this.labels.get(id));
+		const header = newHeader(this.cwd, parentSession === undefined ? {} : { parentSession });
+		const file = parentSession === undefined ? undefined : fileFor(header, this.directory);
+		const written = file !== undefined && entries.some(isConversation);
+		if (written) createSessionFile(file, sessionText([header, ...entries]));
+		Object.assign(this, { header, file, written, entries: [], byId: new Map(), labels: new Map(), leafId: null });
+		for (const entry of entries) this.index(entry);
+		return file;
+	}
+
 	private existing(id: string): void {
 		if (!this.byId.has(id)) throw new Error(`Entry ${id} not found`);
-	}
-}
-
-function newHeader(cwd: string, options: NewSessionOptions): SessionHeader {
-	return {
-		type: "session",
-		version: CURRENT_SESSION_VERSION,
-		id: options.id ?? newSessionId(),
-		timestamp: new Date().toISOString(),
-		cwd: resolve(cwd),
-		...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
-	};
-}
-
-/** A header as found in a file: old ones have no working directory. */
-interface StoredHeader {
-	type: "session";
-	version: number;
-	id: string;
-	timestamp: string;
-	cwd?: string;
-	parentSession?: string;
-}
-
-function headerOf(lines: readonly FileEntry[]): StoredHeader | undefined {
-	const [first] = lines;
-	return first?.type === "session" && typeof first.id === "string" ? (first as unknown as StoredHeader) : undefined;
-}
-
-function readHeader(path: string): ReturnType<typeof headerOf> {
-	try {
-		const content = readText(path);
-		return headerOf(parseSessionEntries(content.slice(0, content.indexOf("\n") + 1 || undefined)));
-	} catch {
-		return undefined;
-	}
-}
-
-function sessionFiles(directory: string): string[] {
-	try {
-		return readdirSync(directory)
-			.filter((name) => name.endsWith(".jsonl"))
-			.map((name) => join(directory, name));
-	} catch {
-		return [];
-	}
-}
-
-function listFiles(paths: readonly string[]): SessionInfo[] {
-	return paths
-		.map(describe)
-		.filter((info) => info !== undefined)
-		.sort((a, b) => b.modified.getTime() - a.modified.getTime());
-}
-
-function describe(path: string): SessionInfo | undefined {
-	try {
-		const lines = parseSessionEntries(readText(path));
-		const header = headerOf(lines);
-		if (header === undefined) return undefined;
-		const messages = lines.flatMap((entry) =>
-			entry.type === "message" ? [entry.message as { role?: string; content?: unknown; timestamp?: unknown }] : [],
-		);
-		const talk = messages.filter(({ role }) => role === "user" || role === "assistant");
-		const last = talk.findLast(({ timestamp }) => typeof timestamp === "number");
-		const created = new Date(header.timestamp);
-		const name = lines.findLast(({ type }) => type === "session_info")?.name;
-		const firstUser = messages.find(({ role, content }) => role === "user" && textOf(content).trim() !== "");
-		return {
-			path,
-			id: header.id,
-			cwd: header.cwd ?? "",
-			...(typeof name === "string" && name !== "" ? { name } : {}),
-			...(header.parentSession === undefined ? {} : { parentSessionPath: header.parentSession }),
-			created,
-			modified:
-				last === undefined
-					? Number.isNaN(created.getTime())
-						? statSync(path).mtime
-						: created
-					: new Date(last.timestamp as number),
-			messageCount: messages.length,
-			firstMessage: firstUser === undefined ? "(no messages)" : textOf(firstUser.content),
-			allMessagesText: talk.map(({ content }) => textOf(content)).join(" "),
-		};
-	} catch {
-		// Unreadable files are not sessions to the reader of a list.
-		return undefined;
 	}
 }
