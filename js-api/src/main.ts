@@ -5,6 +5,7 @@
 import "./api/main.ts";
 import * as typebox from "node:pier/modules/@sinclair/typebox.js";
 import * as codingAgent from "node:pier/modules/coding-agent.js";
+import * as codingAgentOfXcsh from "node:pier/modules/coding-agent/xcsh.js";
 import * as zod from "node:pier/modules/zod.js";
 import { currentRuntime, setNamespaces } from "./api/index.ts";
 import { setHostInfo } from "./host-modules/host-info.ts";
@@ -35,4 +36,4 @@ runtime.onFirstLoad = (header) => {
 	prepare?.(header);
 };
 
-setNamespaces({ pi: codingAgent, typebox, zod });
+setNamespaces({ pi: codingAgent, xcsh: codingAgentOfXcsh, typebox, zod });

@@ -59,6 +59,7 @@ const HOST_MODULES: &[&str] = &[
     "pi-agent-core",
     "pi-utils",
     "coding-agent",
+    "coding-agent/xcsh",
 ];
 
 #[derive(serde::Deserialize)]

@@ -7,9 +7,9 @@ export const SCOPES = ["@earendil-works", "@mariozechner", "@oh-my-pi", "@f5-sal
 /** Scopes whose packages publish every source file as a subpath, so that deep imports of any name are legal there. */
 export const OPEN_SCOPES = ["@oh-my-pi", "@f5-sales-demo"];
 
-/** Names of the packages below each scope, with the module id of their root. */
+/** Names of the packages below each scope, with the module id of their root; `open` for the other scopes' own edition. */
 export const SCOPED_PACKAGES = [
-	{ name: "pi-coding-agent", module: "coding-agent" },
+	{ name: "pi-coding-agent", module: "coding-agent", open: "coding-agent/xcsh" },
 	{ name: "pi-ai", module: "pi-ai" },
 	{ name: "pi-tui", module: "pi-tui" },
 	{ name: "pi-agent-core", module: "pi-agent-core" },
@@ -20,6 +20,7 @@ export const SCOPED_PACKAGES = [
 /** Modules with a source of our own: id -> file below src/. */
 export const OWN_MODULES = {
 	"coding-agent": "host-modules/coding-agent/index.ts",
+	"coding-agent/xcsh": "host-modules/coding-agent/xcsh.ts",
 	"pi-ai": "host-modules/pi-ai/index.ts",
 	"pi-ai/oauth": "host-modules/pi-ai/oauth.ts",
 	"pi-tui": "host-modules/pi-tui/index.ts",
@@ -59,18 +60,19 @@ export function exactAliases(aiSubpaths) {
 	aliases["@sinclair/typebox/compile"] = "typebox/compile";
 
 	for (const scope of SCOPES) {
-		for (const { name, module, scopes } of SCOPED_PACKAGES) {
-			if (scopes === undefined || scopes.includes(scope)) aliases[`${scope}/${name}`] = module;
+		const isOpen = OPEN_SCOPES.includes(scope);
+		for (const { name, module, open = module, scopes } of SCOPED_PACKAGES) {
+			if (scopes === undefined || scopes.includes(scope)) aliases[`${scope}/${name}`] = isOpen ? open : module;
 		}
 		for (const subpath of aiSubpaths) aliases[`${scope}/pi-ai/${subpath}`] = `pi-ai/${subpath}`;
 		for (const [subpath, module] of Object.entries(AI_SUBPATH_ALIASES)) aliases[`${scope}/pi-ai/${subpath}`] = module;
-		aliases[`${scope}/pi-coding-agent/hooks`] = "coding-agent";
+		aliases[`${scope}/pi-coding-agent/hooks`] = isOpen ? "coding-agent/xcsh" : "coding-agent";
 		aliases[`${scope}/pi-tui/package.json`] = "pi-tui/package.json";
 		aliases[`${scope}/pi-agent-core/package.json`] = "pi-agent-core/package.json";
 	}
 	aliases["@mariozechner/pi-agent"] = "pi-agent-core";
 	aliases["@earendil-works/pi-agent"] = "pi-agent-core";
-	aliases["@f5-sales-demo/xcsh"] = "coding-agent";
+	aliases["@f5-sales-demo/xcsh"] = "coding-agent/xcsh";
 	// The entry that the host itself loads.
 	aliases["pier:providers"] = "pier/providers";
 	return aliases;
@@ -78,9 +80,10 @@ export function exactAliases(aiSubpaths) {
 
 /** Deep imports of any name: the longest matching prefix wins over "not published". */
 export function prefixAliases() {
-	const prefixes = [{ prefix: "@f5-sales-demo/xcsh/", module: "coding-agent" }];
+	const prefixes = [{ prefix: "@f5-sales-demo/xcsh/", module: "coding-agent/xcsh" }];
 	for (const scope of OPEN_SCOPES) {
-		for (const { name, module } of SCOPED_PACKAGES) prefixes.push({ prefix: `${scope}/${name}/`, module });
+		for (const { name, module, open = module } of SCOPED_PACKAGES)
+			prefixes.push({ prefix: `${scope}/${name}/`, module: open });
 	}
 	return prefixes.sort((a, b) => b.prefix.length - a.prefix.length || (a.prefix < b.prefix ? -1 : 1));
 }

@@ -66,7 +66,7 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 			}),
 		);
 	};
-	const library = (name: "pi" | "typebox" | "zod" | "arktype"): object =>
+	const library = (name: "pi" | "xcsh" | "typebox" | "zod" | "arktype"): object =>
 		runtime.namespaces[name] ?? installedLibrary(name, record.entry);
 
 	const subscribe = (event: string, handler: EventHandler): (() => void) => {
@@ -276,7 +276,7 @@ export function createExtensionApi(runtime: Runtime, record: ExtensionRecord) {
 	return boundMethods(runtime, {
 		logger: boundMethods(runtime, createLogger(ext)),
 		get pi(): object {
-			return library("pi");
+			return library(record.profile);
 		},
 		get typebox(): object {
 			return library("typebox");

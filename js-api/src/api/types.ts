@@ -89,6 +89,8 @@ export interface Component {
 export interface Namespaces {
 	/** The coding-agent module; value of `pi.pi`. */
 	pi?: object;
+	/** The same for extensions of oh-my-pi and xcsh. */
+	xcsh?: object;
 	typebox?: object;
 	zod?: object;
 	arktype?: object;

@@ -6,7 +6,7 @@ import * as realCompaction from "../../node_modules/@earendil-works/pi-coding-ag
 import * as realUtils from "../../node_modules/@earendil-works/pi-coding-agent/dist/core/compaction/utils.js";
 import * as realMessages from "../../node_modules/@earendil-works/pi-coding-agent/dist/core/messages.js";
 import * as compaction from "../../src/host-modules/coding-agent/compaction.ts";
-import { serializeConversation } from "../../src/host-modules/coding-agent/conversation.ts";
+import { serializeConversation, serializeWithThinking } from "../../src/host-modules/coding-agent/conversation.ts";
 import { convertToLlm } from "../../src/host-modules/coding-agent/messages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of all kinds, malformed ones too.
@@ -61,6 +61,12 @@ test("serializeConversation agrees with the real package", () => {
 	assert.match(text, /\n\n\[\.\.\. 500 more characters truncated\]$/);
 });
 
+test("oh-my-pi and xcsh have what the model thought in it", () => {
+	const text = serializeWithThinking(CONVERSATION);
+	assert.match(text, /\n\n\[Assistant thinking\]: hmm\n\n\[Assistant\]: first\nsecond\n\n/);
+	assert.equal(text.replace("[Assistant thinking]: hmm\n\n", ""), serializeConversation(CONVERSATION));
+});
+
 test("convertToLlm agrees with the real package, and drops roles that no model knows", () => {
 	assert.deepEqual(convertToLlm(SESSION), realMessages.convertToLlm(SESSION));
 	assert.equal(convertToLlm([{ role: "somethingElse", timestamp: 1 }]).length, 0);
@@ -81,8 +87,10 @@ test("xcsh's roles become user messages", () => {
 		{ role: "hookMessage", customType: "h", content: "hi", timestamp: 1 },
 		{ role: "pythonExecution", code: "1+1", output: "2", timestamp: 2 },
 		{ role: "fileMention", files: [{ path: "a.txt", content: "text" }], timestamp: 3 },
+		{ role: "developer", content: "rules", timestamp: 4 },
 	];
-	const [hook, python, files] = convertToLlm(messages) as Any[];
+	const [hook, python, files, developer] = convertToLlm(messages) as Any[];
+	assert.deepEqual(developer, { role: "user", content: [{ type: "text", text: "rules" }], timestamp: 4 });
 	assert.deepEqual(hook.content, [{ type: "text", text: "hi" }]);
 	assert.match(python.content[0].text, /1\+1[\s\S]*2/);
 	assert.match(files.content[0].text, /<system-reminder>\n<file path="a\.txt">\ntext\n<\/file>\n<\/system-reminder>/);
@@ -100,6 +108,18 @@ test("token estimates and limits agree with the real package", () => {
 	assert.equal(compaction.shouldCompact(83617, 100000, settings), true);
 	assert.equal(compaction.shouldCompact(83616, 100000, settings), false);
 	assert.equal(compaction.shouldCompact(99999, 100000, { ...settings, enabled: false }), false);
+});
+
+test("a system message counts with its sections and the tools it adds", () => {
+	const tools = [{ name: "read", description: "d", parameters: { type: "object" } }];
+	const system = (more: object): Any => ({ role: "system", content: "x".repeat(8), timestamp: 1, ...more });
+	assert.equal(compaction.estimateTokens(system({})), 2);
+	assert.equal(compaction.estimateTokens(system({ sections: { a: "y".repeat(4), gone: null } })), 3);
+	const length = 8 + JSON.stringify(tools).length;
+	assert.equal(compaction.estimateTokens(system({ toolsAdded: tools })), Math.ceil(length / 4));
+	const whole = system({ sections: { a: "y".repeat(5), gone: null }, toolsAdded: tools });
+	assert.equal(compaction.estimateTokens(whole), realCompaction.estimateTokens(whole));
+	assert.equal(compaction.estimateTokens({ role: "developer", content: "z".repeat(4) }), 1);
 });
 
 test("cut points agree with the real package", () => {

@@ -111,8 +111,13 @@ test("the core installs the handler, and an extension gets the very module objec
 		version: "1.2.3",
 	};
 	await host.handler?.("load", JSON.stringify(header));
-	const sdk = await importBuilt("@earendil-works/pi-coding-agent");
+	const sdk = await importBuilt("@f5-sales-demo/pi-coding-agent");
 	assert.equal(api.pi, sdk);
+	const other = await importBuilt("@earendil-works/pi-coding-agent");
+	assert.deepEqual(
+		Object.keys(sdk).filter((name) => sdk[name] !== other[name]),
+		["serializeConversation"],
+	);
 	assert.equal(api.typebox, await importBuilt("@sinclair/typebox"));
 	assert.equal(sdk.VERSION, "1.2.3");
 	assert.equal(sdk.CONFIG_DIR_NAME, ".test");

@@ -91,16 +91,18 @@ test("old and foreign spellings lead to the same modules", () => {
 		"@oh-my-pi/pi-tui/components/text": "pi-tui",
 		"@oh-my-pi/pi-natives": "pi-utils",
 		"@f5-sales-demo/pi-utils": "pi-utils",
-		"@f5-sales-demo/xcsh": "coding-agent",
-		"@f5-sales-demo/xcsh/config/settings": "coding-agent",
-		"@f5-sales-demo/xcsh/config/model-registry": "coding-agent",
+		"@oh-my-pi/pi-coding-agent/hooks": "coding-agent/xcsh",
+		"@oh-my-pi/pi-coding-agent/session/messages": "coding-agent/xcsh",
+		"@f5-sales-demo/xcsh": "coding-agent/xcsh",
+		"@f5-sales-demo/xcsh/config/settings": "coding-agent/xcsh",
+		"@f5-sales-demo/xcsh/config/model-registry": "coding-agent/xcsh",
 		"@sinclair/typebox/compiler": "@sinclair/typebox/compiler",
 		"@sinclair/typebox/compile": "typebox/compile",
 		"@sinclair/typebox/value": "@sinclair/typebox/value",
 		"typebox/value": "typebox/value",
 	};
 	for (const scope of ALL_SCOPES) {
-		expected[`${scope}/pi-coding-agent`] = "coding-agent";
+		expected[`${scope}/pi-coding-agent`] = PI_SCOPES.includes(scope) ? "coding-agent" : "coding-agent/xcsh";
 		expected[`${scope}/pi-tui`] = "pi-tui";
 		expected[`${scope}/pi-ai`] = "pi-ai";
 		expected[`${scope}/pi-agent-core`] = "pi-agent-core";
@@ -132,7 +134,16 @@ test("every file that a built file imports exists", () => {
 });
 
 test("what belongs into the snapshot evaluates without touching its environment", () => {
-	const light = ["coding-agent", "pi-ai", "pi-tui", "pi-agent-core", "pi-utils", "typebox", "@sinclair/typebox"];
+	const light = [
+		"coding-agent",
+		"coding-agent/xcsh",
+		"pi-ai",
+		"pi-tui",
+		"pi-agent-core",
+		"pi-utils",
+		"typebox",
+		"@sinclair/typebox",
+	];
 	for (const module of [manifest.core, ...light.map((id) => manifest.modules[id])]) {
 		assert.ok(module?.snapshot, module?.file);
 		assert.ok(!module.nodeImports.includes("node:crypto"), module.file);

@@ -1,6 +1,7 @@
 // Arithmetic of compaction, and summaries by a model of the caller's choice (agent-loop §7).
 
 import type { Api, AssistantMessage, Model, SimpleStreamOptions, Usage } from "@earendil-works/pi-ai";
+import { completeSimple } from "../pi-ai/requests.ts";
 import { serializeConversation } from "./conversation.ts";
 import { convertToLlm, type SessionMessage } from "./messages.ts";
 import { type SessionEntry, sessionEntryToContextMessages } from "./session-entries.ts";
@@ -33,7 +34,7 @@ export function shouldCompact(contextTokens: number, contextWindow: number, sett
 }
 
 /** Roles whose `content` a model sees. */
-const CONTENT_ROLES = new Set(["user", "assistant", "toolResult", "custom", "hookMessage"]);
+const CONTENT_ROLES = new Set(["user", "assistant", "toolResult", "custom", "hookMessage", "developer"]);
 
 function contentLength(content: unknown): number {
 	if (typeof content === "string") return content.length;
@@ -56,6 +57,11 @@ export function estimateTokens(message: { role: string; [member: string]: unknow
 		length = String(message.command ?? "").length + String(message.output ?? "").length;
 	} else if (message.role === "branchSummary" || message.role === "compactionSummary") {
 		length = String(message.summary ?? "").length;
+	} else if (message.role === "system") {
+		length = contentLength(message.content);
+		for (const section of Object.values(message.sections ?? {}))
+			length += typeof section === "string" ? section.length : 0;
+		if (message.toolsAdded !== undefined) length += JSON.stringify(message.toolsAdded).length;
 	} else if (CONTENT_ROLES.has(message.role)) {
 		length = contentLength(message.content);
 	}
@@ -79,8 +85,16 @@ export interface CutPointResult {
 	isSplitTurn: boolean;
 }
 
-const CUT_ROLES = new Set(["user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"]);
-const TURN_ROLES = new Set(["user", "bashExecution", "custom", "branchSummary"]);
+const CUT_ROLES = new Set([
+	"user",
+	"developer",
+	"assistant",
+	"bashExecution",
+	"custom",
+	"branchSummary",
+	"compactionSummary",
+]);
+const TURN_ROLES = new Set(["user", "developer", "bashExecution", "custom", "branchSummary"]);
 
 const rolesOf = (entry: SessionEntry | undefined): string[] =>
 	entry === undefined ? [] : sessionEntryToContextMessages(entry).map((message) => String(message.role));
@@ -168,8 +182,6 @@ async function summarise(
 		parts.push(`<previous-summary>\n${options.previousSummary}\n</previous-summary>`, UPDATE_INSTRUCTIONS);
 	parts.push(SUMMARY_INSTRUCTIONS);
 	if (options.customInstructions) parts.push(`Additional focus: ${options.customInstructions}`);
-	// Loaded on use: the library's catalogue of models is large, and most isolates never summarise.
-	const { completeSimple } = await import("@earendil-works/pi-ai/compat");
 	const response = await completeSimple(
 		model,
 		{

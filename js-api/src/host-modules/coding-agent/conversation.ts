@@ -6,6 +6,7 @@ const TOOL_RESULT_LIMIT = 2000;
 interface Block {
 	type: string;
 	text?: string;
+	thinking?: string;
 	name?: string;
 	arguments?: Record<string, unknown>;
 }
@@ -29,8 +30,19 @@ function callText(call: Block): string {
 	return `${call.name}(${args.join(", ")})`;
 }
 
+type Conversation = readonly { role: string; content: unknown }[];
+
 /** Blocks separated by a blank line; thinking is left out, long tool results are cut. */
-export function serializeConversation(messages: readonly { role: string; content: unknown }[]): string {
+export function serializeConversation(messages: Conversation): string {
+	return serialize(messages, false);
+}
+
+/** The same with what the model thought, as oh-my-pi and xcsh have it. */
+export function serializeWithThinking(messages: Conversation): string {
+	return serialize(messages, true);
+}
+
+function serialize(messages: Conversation, withThinking: boolean): string {
 	const parts: string[] = [];
 	const add = (label: string, text: string) => {
 		if (text !== "") parts.push(`[${label}]: ${text}`);
@@ -40,8 +52,10 @@ export function serializeConversation(messages: readonly { role: string; content
 		else if (message.role === "toolResult") add("Tool result", shorten(textOf(message.content)));
 		else if (message.role === "assistant") {
 			const content: Block[] = Array.isArray(message.content) ? message.content : [];
+			const thinking = content.filter((block) => block.type === "thinking").map((block) => block.thinking);
 			const text = content.filter((block) => block.type === "text").map((block) => block.text);
 			const calls = content.filter((block) => block.type === "toolCall").map(callText);
+			if (withThinking) add("Assistant thinking", thinking.join("\n"));
 			add("Assistant", text.join("\n"));
 			add("Assistant tool calls", calls.join("; "));
 		}

@@ -75,6 +75,7 @@ function convert(message: SessionMessage): Message | undefined {
 			return message as unknown as Message;
 		case "custom":
 		case "hookMessage":
+		case "developer":
 			return user(blocks(message.content), message.timestamp);
 		case "bashExecution":
 			if (message.excludeFromContext) return undefined;
