@@ -46,18 +46,17 @@ impl Shared {
         if let Some(key) = self.models_file().provider(provider).and_then(text) {
             return Some(key);
         }
-        for (_, registration) in self.registrations_of(provider) {
+        // Asked for every model of every list: nothing is copied here.
+        self.find_registration(provider, |registration| {
             let key = text(&registration.config);
             let defines_models = registration
                 .config
                 .get("models")
                 .and_then(Value::as_array)
                 .is_some_and(|models| !models.is_empty());
-            if key.is_some() || defines_models || registration.has_stream_simple {
-                return key;
-            }
-        }
-        None
+            (key.is_some() || defines_models || registration.has_stream_simple).then_some(key)
+        })
+        .flatten()
     }
 
     /// Whether the key also goes into `Authorization`.

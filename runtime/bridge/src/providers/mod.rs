@@ -276,6 +276,20 @@ impl Shared {
         self.follow_logins().await;
     }
 
+    /// The first answer of the registrations of a provider, newest first.
+    pub(super) fn find_registration<T>(
+        &self,
+        provider: &str,
+        mut find: impl FnMut(&ProviderRegistration) -> Option<T>,
+    ) -> Option<T> {
+        self.registry.with(|extensions| {
+            extensions.iter().rev().find_map(|loaded| {
+                let mut known = loaded.registered.providers.iter();
+                find(known.find(|known| known.name == provider)?)
+            })
+        })
+    }
+
     /// What extensions registered under a provider's name, the newest first.
     pub(crate) fn registrations_of(
         &self,
