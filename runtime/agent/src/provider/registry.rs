@@ -279,8 +279,9 @@ impl ProviderRegistry {
     }
 
     pub fn has_credentials(&self, model: &Model) -> bool {
-        self.get(&model.provider)
-            .is_some_and(|entry| entry.provider.has_credentials(model))
+        // Without the list of its models: this is asked for each of them.
+        let provider = self.top(&model.provider, |top| top.entry.provider.clone());
+        provider.is_some_and(|provider| provider.has_credentials(model))
     }
 }
 
