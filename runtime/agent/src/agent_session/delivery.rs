@@ -272,11 +272,7 @@ impl Inner {
         };
         if let Err(error) = self.prompt(request).await {
             let sender = name(options.sender.as_deref());
-            let text = match (&error, options.busy) {
-                (SessionError::Busy, Some(text)) => text.to_owned(),
-                _ => error.to_string(),
-            };
-            self.report(sender, "send_user_message", text);
+            self.report(sender, "send_user_message", error.to_string());
         }
     }
 

@@ -126,8 +126,6 @@ pub struct UserMessageOptions {
     pub expand_prompt_templates: bool,
     /// Path of the extension that sends it, for reports.
     pub sender: Option<String>,
-    /// What is reported when a run is active and `deliver_as` does not say what to do; a text for clients otherwise.
-    pub busy: Option<&'static str>,
 }
 
 /// A custom message as an extension gives it; content `null` was already normalised.

@@ -11,8 +11,7 @@ use pier_agent::tool::Tool;
 use pier_protocol::message::{Block, ImageBlock};
 use serde_json::{Value, json};
 
-use super::messages::{self, Sender};
-use super::{Answer, Args, Caller, state};
+use super::{Answer, Args, Caller, messages, state};
 use crate::calls::Purpose;
 use crate::children::events::Pump;
 use crate::children::tool::CustomTool;
@@ -230,13 +229,11 @@ pub(super) fn act(caller: &Caller, mut args: Args<'_>) -> Answer {
             return Ok(Some(json!({"id": id})));
         }
         "sendMessage" => {
-            let (message, options) =
-                messages::custom_message(&mut args, Sender::of_session(caller.path(child.ext)))?;
+            let (message, options) = messages::custom_message(&mut args, caller.path(child.ext))?;
             session.send_custom_message(message, options);
         }
         "sendUserMessage" => {
-            let (content, options) =
-                messages::user_message(&mut args, Sender::of_session(caller.path(child.ext)))?;
+            let (content, options) = messages::user_message(&mut args, caller.path(child.ext))?;
             session.send_user_message(content, options);
         }
         other => {

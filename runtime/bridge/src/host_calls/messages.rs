@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::{Answer, Args, Caller, start_now};
 use crate::calls::Purpose;
-use crate::discovery::Profile;
 use crate::isolate::HostCallError;
 
 fn content(value: Value) -> Result<Content, HostCallError> {
@@ -21,39 +20,10 @@ fn content(value: Value) -> Result<Content, HostCallError> {
     })
 }
 
-/// xcsh's words for a message without `deliverAs` during a run (`spec/extension-api.md` §3.2).
-const XCSH_BUSY: &str = "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
-
-/// Who sends a message.
-pub(super) struct Sender {
-    /// Path as reported.
-    pub(super) path: String,
-    pub(super) profile: Profile,
-}
-
-impl Sender {
-    fn of(caller: &Caller, args: &Args<'_>) -> Result<Self, HostCallError> {
-        let ext = caller.ext(args)?;
-        let info = caller.shared.registry.get(ext);
-        Ok(Self {
-            path: caller.path(ext),
-            profile: info.map_or(Profile::Pi, |info| info.profile),
-        })
-    }
-
-    /// Whoever uses a session that an extension started; such code is written for pi's classes.
-    pub(super) fn of_session(path: String) -> Self {
-        Self {
-            path,
-            profile: Profile::Pi,
-        }
-    }
-}
-
 /// `message` and `options` of `sendMessage`.
 pub(super) fn custom_message(
     args: &mut Args<'_>,
-    sender: Sender,
+    sender: String,
 ) -> Result<(CustomMessageRequest, DeliveryOptions), HostCallError> {
     let mut message = args.take_object("message")?;
     let options = args.take_object("options")?;
@@ -70,9 +40,8 @@ pub(super) fn custom_message(
         attribution: message
             .get("attribution")
             .and_then(Value::as_str)
-            .or_else(|| (sender.profile == Profile::Xcsh).then_some("agent"))
             .map(str::to_string),
-        sender: Some(sender.path),
+        sender: Some(sender),
     };
     let options = DeliveryOptions {
         deliver_as: options
@@ -85,7 +54,7 @@ pub(super) fn custom_message(
 }
 
 pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    let sender = Sender::of(caller, &args)?;
+    let sender = caller.path(caller.ext(&args)?);
     caller.call(&args)?;
     let session = caller.shared.bound_session()?;
     let (request, options) = custom_message(&mut args, sender)?;
@@ -96,7 +65,7 @@ pub(super) fn send_message(caller: &Caller, mut args: Args<'_>) -> Answer {
 /// `content` and `options` of `sendUserMessage`.
 pub(super) fn user_message(
     args: &mut Args<'_>,
-    sender: Sender,
+    sender: String,
 ) -> Result<(Content, UserMessageOptions), HostCallError> {
     let content = content(args.take("content"))?;
     let options = args.take_object("options")?;
@@ -109,14 +78,13 @@ pub(super) fn user_message(
         expand_prompt_templates: options
             .get("expandPromptTemplates")
             .is_some_and(crate::wire::truthy),
-        busy: (sender.profile == Profile::Xcsh).then_some(XCSH_BUSY),
-        sender: Some(sender.path),
+        sender: Some(sender),
     };
     Ok((content, options))
 }
 
 pub(super) fn send_user_message(caller: &Caller, mut args: Args<'_>) -> Answer {
-    let sender = Sender::of(caller, &args)?;
+    let sender = caller.path(caller.ext(&args)?);
     caller.call(&args)?;
     let session = caller.shared.bound_session()?;
     let (content, options) = user_message(&mut args, sender)?;

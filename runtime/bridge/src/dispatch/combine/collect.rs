@@ -8,7 +8,6 @@ use pier_protocol::message::CustomMessage;
 use serde_json::{Map, Value};
 
 use super::{Answerer, Combine, Combiner, Edited, Flow, kind, object_result};
-use crate::discovery::Profile;
 use crate::dispatch::payload;
 use crate::wire::{DispatchAnswer, truthy};
 
@@ -52,20 +51,6 @@ impl AgentStart {
             .set("systemPromptOptions", self.options.to_value());
     }
 
-    /// Whose a message is under xcsh when it does not say so: whose the prompt is (§5.6).
-    fn attribute(&self, message: &mut Value) {
-        let prompt = self.event.get("message");
-        let default = match prompt {
-            Some(custom) => custom.get("attribution").cloned(),
-            None => Some(Value::from("user")),
-        };
-        if let Some(message) = message.as_object_mut() {
-            message
-                .entry("attribution")
-                .or_insert(default.unwrap_or_else(|| Value::from("agent")));
-        }
-    }
-
     fn force(&mut self, text: String) {
         let mut options = self.options.clone();
         options.force_system_prompt = Some(text);
@@ -84,7 +69,7 @@ impl Combiner for AgentStart {
         self.event.revision
     }
 
-    fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
+    fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
         let mut complaint = None;
         let edits = answer.event.take().unwrap_or_default();
         if let Some(edit) = edits.get("systemPromptOptions") {
@@ -98,10 +83,7 @@ impl Combiner for AgentStart {
         };
         match result.remove("message") {
             None => {}
-            Some(mut message) if truthy(&message) => {
-                if by.profile == Profile::Xcsh {
-                    self.attribute(&mut message);
-                }
+            Some(message) if truthy(&message) => {
                 match payload::custom_message(message, payload::now_ms()) {
                     Ok(message) => self.messages.push(message),
                     Err(problem) => complaint = Some(format!("\"message\": {problem}")),
