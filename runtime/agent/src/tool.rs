@@ -200,6 +200,8 @@ impl ToolRegistry {
             || (unasked && spec.default_active && !spec.hidden && state.filter.permits(&name));
         let stack = state.tools.entry(name.clone()).or_default();
         let known = !stack.is_empty();
+        // In place of a built-in tool that is not offered by default, too.
+        let new = !stack.iter().any(|registered| registered.owner == owner);
         stack.retain(|registered| registered.owner != owner);
         stack.push(Registered {
             owner: owner.to_owned(),
@@ -207,9 +209,9 @@ impl ToolRegistry {
         });
         if !known {
             state.order.push(name.clone());
-            if activate {
-                state.active.push(name);
-            }
+        }
+        if new && activate && !state.active.contains(&name) {
+            state.active.push(name);
         }
         state.version += 1;
     }
