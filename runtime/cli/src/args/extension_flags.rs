@@ -69,9 +69,11 @@ impl Args {
                 }
                 (None, Some((name, with_value))) => {
                     takes_word[index] = *with_value && flag.inline.is_none();
-                    resolved
-                        .warnings
-                        .push(format!("--{name} has no effect here"));
+                    let taken = self.word_behind(index).filter(|_| takes_word[index]);
+                    resolved.warnings.push(match taken {
+                        Some(text) => format!("--{name} \"{text}\" has no effect here"),
+                        None => format!("--{name} has no effect here"),
+                    });
                 }
                 (None, None) => unknown.push(format!("--{}", flag.name)),
             }
@@ -90,6 +92,14 @@ impl Args {
             })
             .collect();
         Ok(resolved)
+    }
+
+    /// The word that an unknown flag may take.
+    fn word_behind(&self, index: usize) -> Option<&str> {
+        self.words.iter().find_map(|word| match word {
+            Word::Candidate { flag, text } if *flag == index => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     fn value(
@@ -111,12 +121,7 @@ impl Args {
                 if let Some(inline) = &flag.inline {
                     return Ok((Value::from(inline.clone()), false));
                 }
-                self.words
-                    .iter()
-                    .find_map(|word| match word {
-                        Word::Candidate { flag, text } if *flag == index => Some(text.clone()),
-                        _ => None,
-                    })
+                self.word_behind(index)
                     .map(|text| (Value::from(text), true))
                     .ok_or_else(|| format!("Extension flag \"--{}\" requires a value", flag.name))
             }
