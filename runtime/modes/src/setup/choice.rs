@@ -37,8 +37,10 @@ pub(super) fn models(
     super::warn_all(&unmatched);
     chosen.scoped = scoped;
     if let Some(pattern) = &choice.pattern {
-        let found = super::model::find(&all, choice.provider.as_deref(), pattern)
-            .map_err(StartError::Model)?;
+        let found = super::model::find(&all, choice.provider.as_deref(), pattern, &|model| {
+            providers.has_credentials(model)
+        })
+        .map_err(StartError::Model)?;
         super::warn_all(found.warning.as_slice());
         chosen.model = Some(found.model);
         chosen.thinking_level = found.thinking_level;

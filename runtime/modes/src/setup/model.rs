@@ -13,7 +13,7 @@ pub(super) struct Found {
     pub(super) warning: Option<String>,
 }
 
-/// The model for `--model PATTERN`, looked for among `provider`'s models if one is given.
+/// The model for `--model PATTERN`, looked for among `provider`'s models if one is given. `usable` says which could be asked now.
 ///
 /// # Errors
 /// A sentence that repeats the pattern.
@@ -21,6 +21,7 @@ pub(super) fn find(
     models: &[Arc<Model>],
     provider: Option<&str>,
     pattern: &str,
+    usable: &dyn Fn(&Model) -> bool,
 ) -> Result<Found, String> {
     let found = |model: Arc<Model>, level| Found {
         model,
@@ -28,12 +29,12 @@ pub(super) fn find(
         warning: None,
     };
     let candidates = of_provider(models, provider);
-    if let Some(model) = best(&candidates, pattern) {
+    if let Some(model) = best_usable(&candidates, pattern, usable) {
         return Ok(found(model, None));
     }
     let (rest, level) = split_level(pattern);
     if level.is_some()
-        && let Some(model) = best(&candidates, rest)
+        && let Some(model) = best_usable(&candidates, rest, usable)
     {
         return Ok(found(model, level));
     }
@@ -160,6 +161,20 @@ fn best(models: &[Arc<Model>], pattern: &str) -> Option<Arc<Model>> {
     exact.or_else(same).or_else(part).cloned()
 }
 
+/// The model that is named in full, else the best one that can be asked, else the best one.
+fn best_usable(
+    models: &[Arc<Model>],
+    pattern: &str,
+    usable: &dyn Fn(&Model) -> bool,
+) -> Option<Arc<Model>> {
+    let named = models.iter().find(|model| model.key() == pattern);
+    named.cloned().or_else(|| {
+        let mut asked: Vec<_> = models.to_vec();
+        asked.retain(|model| usable(model));
+        best(&asked, pattern).or_else(|| best(models, pattern))
+    })
+}
+
 fn split_level(pattern: &str) -> (&str, Option<ThinkingLevel>) {
     match pattern.rsplit_once(':') {
         Some((rest, word)) => match ThinkingLevel::parse(word) {
@@ -201,7 +216,8 @@ mod tests {
         provider: Option<&str>,
         pattern: &str,
     ) -> Result<(String, Option<ThinkingLevel>), String> {
-        find(&models(), provider, pattern).map(|found| (found.model.key(), found.thinking_level))
+        find(&models(), provider, pattern, &|_| true)
+            .map(|found| (found.model.key(), found.thinking_level))
     }
 
     #[test]
@@ -210,6 +226,18 @@ mod tests {
         assert_eq!(key(None, "q/big-2"), Ok(("q/big-2".into(), None)));
         assert_eq!(key(Some("q"), "big"), Ok(("q/big-2".into(), None)));
         assert_eq!(key(None, "MINI"), Ok(("p/big-2-mini".into(), None)));
+    }
+
+    #[test]
+    fn models_that_can_be_asked_come_first_unless_one_is_named_in_full() {
+        let of_q = |pattern| {
+            find(&models(), None, pattern, &|model| model.provider == "q")
+                .map(|found| found.model.key())
+        };
+        assert_eq!(of_q("big-2"), Ok("q/big-2".into()));
+        assert_eq!(of_q("big"), Ok("q/big-2".into()));
+        assert_eq!(of_q("p/big-2"), Ok("p/big-2".into()));
+        assert_eq!(of_q("mini"), Ok("p/big-2-mini".into()));
     }
 
     #[test]
@@ -223,7 +251,7 @@ mod tests {
 
     #[test]
     fn an_unknown_id_of_a_known_provider_is_used_with_a_warning() {
-        let found = find(&models(), None, "p/newest:low").expect("custom");
+        let found = find(&models(), None, "p/newest:low", &|_| true).expect("custom");
         assert_eq!(
             (found.model.key().as_str(), found.thinking_level),
             ("p/newest", Some(ThinkingLevel::Low))
@@ -232,8 +260,8 @@ mod tests {
             found.warning.as_deref(),
             Some("Model \"newest\" not found for provider \"p\". Using custom model id.")
         );
-        assert!(find(&models(), None, "zzz").is_err());
-        assert!(find(&models(), Some("none"), "zzz").is_err());
+        assert!(find(&models(), None, "zzz", &|_| true).is_err());
+        assert!(find(&models(), Some("none"), "zzz", &|_| true).is_err());
     }
 
     #[test]

@@ -42,7 +42,13 @@ pub(super) fn needed_after_all(
 ) -> bool {
     let unknown = |name: &str| name != PROVIDER && providers.get(name).is_none();
     let pattern_is_unknown = choice.pattern.as_deref().is_some_and(|pattern| {
-        super::model::find(&providers.models(), choice.provider.as_deref(), pattern).is_err()
+        super::model::find(
+            &providers.models(),
+            choice.provider.as_deref(),
+            pattern,
+            &|_| true,
+        )
+        .is_err()
     });
     let stored = session.context().model.clone();
     pattern_is_unknown
