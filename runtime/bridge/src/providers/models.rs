@@ -4,6 +4,11 @@ use pier_protocol::extension::ProviderRegistration;
 use pier_protocol::model::Model;
 use serde_json::{Map, Value, json};
 
+/// Context window of a model that does not say, in tokens.
+const CONTEXT_WINDOW: u64 = 128_000;
+/// Output limit of a model that does not say, in tokens.
+const MAX_TOKENS: u64 = 16_384;
+
 /// The models that a registration defines; chat models only.
 pub(crate) fn own_models(registration: &ProviderRegistration) -> Result<Vec<Model>, String> {
     let config = &registration.config;
@@ -38,6 +43,8 @@ pub(crate) fn own_model(provider: &str, config: &Value, model: &Value) -> Result
     );
     default("reasoning", json!(false));
     default("input", json!(["text"]));
+    default("contextWindow", json!(CONTEXT_WINDOW));
+    default("maxTokens", json!(MAX_TOKENS));
     serde_json::from_value(Value::Object(map)).map_err(|error| {
         format!(
             "Provider {provider}, model {}: {error}",

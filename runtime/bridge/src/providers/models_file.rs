@@ -9,11 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::models::{merge_into, own_model};
 
-/// Context window of a model that does not say, in tokens.
-const CONTEXT_WINDOW: u64 = 128_000;
-/// Output limit of a model that does not say, in tokens.
-const MAX_TOKENS: u64 = 16_384;
-
 /// The file's `providers`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ModelsFile {
@@ -96,11 +91,6 @@ impl ModelsFile {
         }
         for given in list(config, "models") {
             let mut given = given.clone();
-            given["contextWindow"] = given
-                .get("contextWindow")
-                .cloned()
-                .unwrap_or(json!(CONTEXT_WINDOW));
-            given["maxTokens"] = given.get("maxTokens").cloned().unwrap_or(json!(MAX_TOKENS));
             if let Some(common) = config.get("compat") {
                 let mut compat = common.clone();
                 merge_into(&mut compat, given.get("compat").unwrap_or(&Value::Null));
@@ -301,7 +291,7 @@ mod tests {
             (models[0].name.as_str(), models[0].cost.rates.input),
             ("A", 3.0)
         );
-        assert!(models[1].reasoning && models[1].context_window == CONTEXT_WINDOW);
+        assert!(models[1].reasoning && models[1].context_window == 128_000);
         assert_eq!(models[2].api, "anthropic-messages");
         assert_eq!(models[2].extra["compat"], json!({"a": 1, "b": 2}));
         assert_eq!(
