@@ -60,7 +60,7 @@ pub enum SessionError {
     #[error("No model selected. Choose one with --model or set_model, or configure a provider.")]
     NoModel,
     #[error(
-        "No API key found for the selected model.\n\nUse /login or set the API key of provider \"{provider}\" in the environment."
+        "No API key found for the selected model.\n\nUse /login where your frontend has it, or give provider \"{provider}\" a key: --api-key, its environment variable, or auth.json."
     )]
     NoCredentials { provider: String },
     #[error(
