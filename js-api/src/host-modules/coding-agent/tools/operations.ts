@@ -105,6 +105,8 @@ export function fileOperations(operations: object, signal: AbortSignal | undefin
 
 /** For `bash`. */
 export function shellParts(operations: BashOperations | undefined, spawnHook: BashSpawnHook | undefined): OwnParts {
+	if (operations !== undefined && typeof operations.exec !== "function")
+		throw new TypeError("operations of a bash tool must have an exec function");
 	const changed = (context: BashSpawnContext) => spawnHook?.(context) ?? context;
 	return {
 		...(operations === undefined ? {} : { shell: registerBashOperations(currentRuntime(), operations) }),
