@@ -184,7 +184,7 @@ impl SessionMaker for Maker {
             None => PromptFiles::new(&options, settings.clone()),
         });
         files.set_trusted(trusted);
-        let reading = files.read(&DiscoveredResources::default());
+        let reading = files.read(&DiscoveredResources::default())?;
         let loaded: Arc<dyn Extensions> = Arc::new(extensions::Loaded {
             host: host.clone(),
             files: Arc::clone(&files),
@@ -223,7 +223,15 @@ impl SessionMaker for Maker {
         let options = self.options_for(cwd, resources);
         let files = PromptFiles::new(&options, self.settings.clone());
         files.set_trusted(trusted);
-        let reading = files.read(&DiscoveredResources::default());
+        let reading = match files.read(&DiscoveredResources::default()) {
+            Ok(reading) => reading,
+            Err(problem) => {
+                return json!({
+                    "appendSystemPrompt": [], "agentsFiles": [], "skills": [], "prompts": [],
+                    "diagnostics": [{"type": "error", "message": problem}],
+                });
+            }
+        };
         let diagnostics: Vec<Value> = reading
             .warnings
             .iter()

@@ -1,10 +1,13 @@
 //! Instructions for the model that come from flags and files (`spec/cli.md` §6.1).
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use pier_agent::prompt::{ContextFile, PromptConfig};
 use pier_agent::regular_file;
+
+/// Longest file that is read, in bytes: more fits into no model's context.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Names of context files; the first one in a directory counts.
 const CONTEXT_FILES: &[&str] = &[
@@ -25,20 +28,26 @@ pub(super) struct Sources<'a> {
     pub(super) no_context_files: bool,
 }
 
-/// Reads everything. What is there and cannot be read is left out and named in `warnings`.
-pub(super) fn prompt(sources: &Sources<'_>, warnings: &mut Vec<String>) -> PromptConfig {
+/// Reads everything. Files that are there but cannot be read are named in `warnings` and left out.
+///
+/// # Errors
+/// A flag names such a file: its name would be sent in place of what the user meant.
+pub(super) fn prompt(
+    sources: &Sources<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<PromptConfig, String> {
     let custom = match sources.custom {
-        Some(given) => Some(text_or_file(given, sources.cwd)),
+        Some(given) => Some(text_or_file("--system-prompt", given, sources.cwd)?),
         None => standing_file(sources, "SYSTEM.md", warnings),
     };
     let append = if sources.append.is_empty() {
         standing_file(sources, "APPEND_SYSTEM.md", warnings)
     } else {
-        let texts: Vec<_> = sources
+        let texts = sources
             .append
             .iter()
-            .map(|given| text_or_file(given, sources.cwd))
-            .collect();
+            .map(|given| text_or_file("--append-system-prompt", given, sources.cwd))
+            .collect::<Result<Vec<_>, _>>()?;
         Some(texts.join("\n\n"))
     };
     let context_files = if sources.no_context_files {
@@ -46,24 +55,28 @@ pub(super) fn prompt(sources: &Sources<'_>, warnings: &mut Vec<String>) -> Promp
     } else {
         context_files(sources, warnings)
     };
-    PromptConfig {
+    Ok(PromptConfig {
         custom,
         append,
         context_files,
         ..PromptConfig::default()
-    }
+    })
 }
 
 /// The content of the file that the text names, or the text itself.
-fn text_or_file(given: &str, cwd: &Path) -> String {
-    // A text with a line break, or one too long for a name, is not looked up.
+fn text_or_file(flag: &str, given: &str, cwd: &Path) -> Result<String, String> {
+    // A text with a line break, or one too long for a name, is not looked up; one that is also the name of a folder
+    // is a text.
     if given.contains('\n') || given.len() > 4096 {
-        return given.to_owned();
+        return Ok(given.to_owned());
     }
     let path = crate::paths::expand(given, cwd);
-    match path.is_file().then(|| regular_file::read_to_string(&path)) {
-        Some(Ok(text)) => text,
-        _ => given.to_owned(),
+    if path.is_dir() {
+        return Ok(given.to_owned());
+    }
+    match text_of(&path) {
+        Ok(found) => Ok(found.unwrap_or_else(|| given.to_owned())),
+        Err(problem) => Err(format!("{flag}: {problem}")),
     }
 }
 
@@ -71,21 +84,9 @@ fn text_or_file(given: &str, cwd: &Path) -> String {
 fn standing_file(sources: &Sources<'_>, name: &str, warnings: &mut Vec<String>) -> Option<String> {
     let project = sources
         .trusted
-        .then(|| read(&sources.cwd.join(".pi").join(name), warnings))
-        .flatten();
-    project.or_else(|| read(&sources.agent_dir.join(name), warnings))
-}
-
-fn read(path: &Path, warnings: &mut Vec<String>) -> Option<String> {
-    match regular_file::read_to_string(path) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-                warnings.push(format!("Cannot read {}: {error}", path.display()));
-            }
-            None
-        }
-    }
+        .then(|| sources.cwd.join(".pi").join(name))
+        .and_then(|path| text_or_warning(&path, warnings));
+    project.or_else(|| text_or_warning(&sources.agent_dir.join(name), warnings))
 }
 
 fn context_files(sources: &Sources<'_>, warnings: &mut Vec<String>) -> Vec<ContextFile> {
@@ -104,7 +105,7 @@ fn context_files(sources: &Sources<'_>, warnings: &mut Vec<String>) -> Vec<Conte
             .iter()
             .map(|name| directory.join(name))
             .find_map(|path| {
-                let content = read(&path, warnings)?;
+                let content = text_or_warning(&path, warnings)?;
                 Some(ContextFile { path, content })
             });
         files.extend(found.filter(|file| !files.iter().any(|known| known.path == file.path)));
@@ -112,18 +113,59 @@ fn context_files(sources: &Sources<'_>, warnings: &mut Vec<String>) -> Vec<Conte
     files
 }
 
+fn text_or_warning(path: &Path, warnings: &mut Vec<String>) -> Option<String> {
+    text_of(path).unwrap_or_else(|problem| {
+        // A directory above the project may be the agent directory, too.
+        if !warnings.contains(&problem) {
+            warnings.push(problem);
+        }
+        None
+    })
+}
+
+/// What a file says; `None` when there is none. Bytes that are no UTF-8 are replaced, as in files of `@path`: an old
+/// encoding of a few letters is no reason to lose the rest.
+///
+/// # Errors
+/// Names the file and why it was not read: no permission, too long, or nothing that ends, such as a pipe or a device.
+fn text_of(path: &Path) -> Result<Option<String>, String> {
+    let failed = |why: &dyn std::fmt::Display| format!("Cannot read {}: {why}", path.display());
+    let file = match regular_file::open(path) {
+        Ok(file) => file,
+        // The name of a text may also be no valid path at all.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename
+            ) || path.as_os_str().as_encoded_bytes().contains(&0) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    let mut bytes = Vec::new();
+    // One more than is allowed, also where the system does not tell the size.
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failed(&error))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(failed(&format_args!(
+            "it has more than {} MiB",
+            MAX_BYTES / 1024 / 1024
+        )));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Some(
+        text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
 
-    use pier_agent::prompt::PromptConfig;
-
-    use super::Sources;
-
-    fn prompt(sources: &Sources<'_>) -> PromptConfig {
-        super::prompt(sources, &mut Vec::new())
-    }
+    use super::{MAX_BYTES, PromptConfig, Sources};
 
     fn sources<'a>(cwd: &'a Path, agent_dir: &'a Path) -> Sources<'a> {
         Sources {
@@ -134,6 +176,38 @@ mod tests {
             append: &[],
             no_context_files: false,
         }
+    }
+
+    fn prompt(sources: &Sources<'_>) -> PromptConfig {
+        let mut warnings = Vec::new();
+        let prompt = super::prompt(sources, &mut warnings).expect("prompt");
+        assert!(warnings.is_empty(), "{warnings:?}");
+        prompt
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let dir = tempfile::tempdir().expect("dir");
+        fs::create_dir(dir.path().join("AGENTS.md")).expect("dir");
+        fs::write(dir.path().join("CLAUDE.md"), "read").expect("write");
+        let long = fs::File::create(dir.path().join("SYSTEM.md")).expect("create");
+        long.set_len(MAX_BYTES + 1).expect("length");
+        let mut warnings = Vec::new();
+        let base = || sources(dir.path(), dir.path());
+        let read = super::prompt(&base(), &mut warnings).expect("prompt");
+        assert_eq!(read.context_files[0].content, "read");
+        assert_eq!(read.custom, None);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("SYSTEM.md: it has more than"));
+        assert!(warnings[1].contains("AGENTS.md: not a regular file"));
+        let problem = super::prompt(
+            &Sources {
+                custom: Some("SYSTEM.md"),
+                ..base()
+            },
+            &mut Vec::new(),
+        );
+        assert!(problem.is_err_and(|text| text.starts_with("--system-prompt: ")));
     }
 
     #[test]

@@ -196,7 +196,14 @@ impl Extensions for Loaded {
         &self,
         discovered: &DiscoveredResources,
     ) -> Option<(PromptConfig, Vec<ExtensionErrorReport>)> {
-        let reading = self.files.read(discovered);
+        let reading = match self.files.read(discovered) {
+            Ok(reading) => reading,
+            // The prompt stays as it was.
+            Err(problem) => {
+                super::warn_all(&[problem]);
+                return None;
+            }
+        };
         super::warn_all(&reading.warnings);
         Some((reading.prompt, reading.reports))
     }

@@ -68,6 +68,9 @@ pub enum StartError {
     /// Flags that no extension knows, or that lack a value.
     #[error("{0}")]
     Flags(String),
+    /// A file that was named as a system prompt.
+    #[error("{0}")]
+    Prompt(String),
 }
 
 impl StartError {
@@ -79,7 +82,7 @@ impl StartError {
             Self::Model(_) => "model",
             Self::Script(_) => "script",
             Self::Trace(_) => "trace",
-            Self::Flags(_) => "flags",
+            Self::Flags(_) | Self::Prompt(_) => "flags",
         }
     }
 }
@@ -317,7 +320,9 @@ impl Loading {
             host.set_runtime_key(&model.provider, key);
         }
         files.set_trusted(trusted);
-        let reading = files.read(&DiscoveredResources::default());
+        let reading = files
+            .read(&DiscoveredResources::default())
+            .map_err(StartError::Prompt)?;
         warn_all(&reading.warnings);
         session.update_prompt(|prompt| prompt.renew(reading.prompt));
         session.choose_models(choice.model, choice.thinking_level, choice.scoped);

@@ -80,10 +80,14 @@ impl PromptFiles {
         self.commands.read().clone()
     }
 
-    pub(super) fn read(&self, discovered: &DiscoveredResources) -> Reading {
+    /// Reads everything again.
+    ///
+    /// # Errors
+    /// A flag names a file that cannot be read.
+    pub(super) fn read(&self, discovered: &DiscoveredResources) -> Result<Reading, String> {
         let (mut prompt, mut found) = match &self.given {
             Some(given) => (given.clone(), Resources::given(given)),
-            None => self.files(),
+            None => self.files()?,
         };
         let warnings = std::mem::take(&mut found.warnings);
         let mut reports = Vec::new();
@@ -102,14 +106,14 @@ impl PromptFiles {
         *self.commands.write() = found.commands;
         prompt.skills = found.skills;
         prompt.templates = found.templates;
-        Reading {
+        Ok(Reading {
             prompt,
             warnings,
             reports,
-        }
+        })
     }
 
-    fn files(&self) -> (PromptConfig, Resources) {
+    fn files(&self) -> Result<(PromptConfig, Resources), String> {
         let trusted = self.trusted.load(Ordering::Acquire);
         let mut warnings = Vec::new();
         let sources = context::Sources {
@@ -120,7 +124,7 @@ impl PromptFiles {
             append: &self.append,
             no_context_files: self.choice.no_context_files,
         };
-        let prompt = context::prompt(&sources, &mut warnings);
+        let prompt = context::prompt(&sources, &mut warnings)?;
         let mut found = resources::find(&resources::Places {
             cwd: &self.cwd,
             agent_dir: &self.agent_dir,
@@ -129,9 +133,8 @@ impl PromptFiles {
             skill_settings: &self.listed("skills"),
             prompt_settings: &self.listed("prompts"),
         });
-        warnings.append(&mut found.warnings);
-        found.warnings = warnings;
-        (prompt, found)
+        found.warnings.splice(0..0, warnings);
+        Ok((prompt, found))
     }
 
     /// Paths of a setting that adds files.
@@ -220,6 +223,7 @@ mod tests {
             prompts: vec![named(dir.path(), "fix.md")],
             themes: vec![named(dir.path(), "broken.json")],
         });
+        let reading = reading.expect("reading");
         assert_eq!(reading.prompt.skills[0].name, "one");
         assert_eq!(reading.prompt.templates[0].name, "fix");
         let commands = files.commands();
@@ -243,6 +247,7 @@ mod tests {
         assert!(
             files
                 .read(&DiscoveredResources::default())
+                .expect("reading")
                 .prompt
                 .skills
                 .is_empty(),
