@@ -18,6 +18,7 @@ mod run;
 pub mod schema;
 pub mod session;
 pub mod settings;
+pub mod shared_file;
 pub mod tool;
 pub mod tools;
 mod updates;

@@ -90,9 +90,11 @@ pub fn is_overflow_text(text: &str) -> bool {
     OVERFLOW.is_match(text) && !THROTTLING.is_match(text)
 }
 
-/// Milliseconds that the provider asked to wait before the next attempt.
+/// Milliseconds that the provider asked to wait before the next attempt, rounded up.
 fn asked_to_wait(message: &AssistantMessage) -> Option<u64> {
-    message.extra.get("retryAfterMs")?.as_u64()
+    let ms = message.extra.get("retryAfterMs")?.as_f64()?;
+    // Saturates: a negative pause is none, an endless one too long for anybody.
+    Some(ms.ceil() as u64)
 }
 
 /// Whether a failed answer should be asked for again.
@@ -257,14 +259,14 @@ mod tests {
     #[test]
     fn a_pause_that_the_provider_asks_for_is_kept_or_refused() {
         let settings = RetrySettings::default();
-        let asking = |ms: u64| {
+        let asking = |ms: f64| {
             let mut message = failed("429 rate limit");
             message.extra.insert("retryAfterMs".into(), ms.into());
             message
         };
-        assert_eq!(delay_ms(&settings, 1, &asking(30_000)), 30_000);
-        assert_eq!(delay_ms(&settings, 1, &asking(10)), 2_000);
-        assert!(is_retryable(&asking(60_000), &settings));
-        assert!(!is_retryable(&asking(60_001), &settings));
+        assert_eq!(delay_ms(&settings, 1, &asking(29_999.5)), 30_000);
+        assert_eq!(delay_ms(&settings, 1, &asking(10.0)), 2_000);
+        assert!(is_retryable(&asking(60_000.0), &settings));
+        assert!(!is_retryable(&asking(60_000.5), &settings));
     }
 }

@@ -226,7 +226,7 @@ impl SettingsStore {
     }
 
     /// Changes one user setting, `path` being the nested keys: at once in memory, and merged into the current content of
-    /// the user file. `None` removes the key.
+    /// the user file. `None` removes the key. A value counts for the running session also where the project sets another.
     ///
     /// # Errors
     /// The file could not be written, or holds something that is not a JSON object. The value in memory stays changed.

@@ -3,9 +3,11 @@
 //! Decision order: command line, `project_trust` handlers of user-level extensions, stored decisions, the setting
 //! `defaultProjectTrust`; "ask" without anybody to ask means no.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use pier_agent::regular_file;
+use pier_agent::shared_file::{self, FileLock, Readers};
 use serde_json::{Map, Value, json};
 
 use crate::dispatch::combine::TrustAnswer;
@@ -109,16 +111,23 @@ pub fn stored_decision(agent_dir: &Path, cwd: &Path) -> Option<bool> {
 }
 
 /// Stores a decision for `cwd`.
-pub fn store_decision(agent_dir: &Path, cwd: &Path, trusted: bool) -> std::io::Result<()> {
-    let mut stored = read(agent_dir);
+///
+/// # Errors
+/// Names the file when it cannot be locked or written, or holds something that is no JSON object, which writing would lose.
+pub fn store_decision(agent_dir: &Path, cwd: &Path, trusted: bool) -> Result<(), String> {
+    let file = agent_dir.join("trust.json");
+    let failed = |why: &dyn std::fmt::Display| format!("{} was not changed: {why}", file.display());
+    std::fs::create_dir_all(agent_dir).map_err(|error| failed(&error))?;
+    let _lock = FileLock::acquire(&file).map_err(|error| failed(&error))?;
+    let mut stored: Map<String, Value> = match std::fs::read_to_string(&file) {
+        Ok(text) if text.trim().is_empty() => Map::new(),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| failed(&error))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
+        Err(error) => return Err(failed(&error)),
+    };
     stored.insert(cwd.to_string_lossy().into_owned(), json!(trusted));
-    std::fs::create_dir_all(agent_dir)?;
-    let temporary = agent_dir.join(format!(".trust.json.{}", std::process::id()));
-    std::fs::write(
-        &temporary,
-        serde_json::to_string_pretty(&Value::Object(stored))?,
-    )?;
-    std::fs::rename(&temporary, agent_dir.join("trust.json"))
+    let text = serde_json::to_vec_pretty(&Value::Object(stored)).map_err(|error| failed(&error))?;
+    shared_file::replace(&file, &text, Readers::AsBefore).map_err(|error| failed(&error))
 }
 
 fn read(agent_dir: &Path) -> Map<String, Value> {
@@ -194,6 +203,11 @@ mod tests {
         store_decision(&agent, &dir.path().join("p"), false).unwrap();
         assert_eq!(stored_decision(&agent, &project), Some(false));
         assert_eq!(stored_decision(&agent, dir.path()), Some(true));
+        std::fs::write(agent.join("trust.json"), "{\"/kept\": true").unwrap();
+        let problem = store_decision(&agent, dir.path(), false).unwrap_err();
+        assert!(problem.contains("trust.json"), "{problem}");
+        let text = std::fs::read_to_string(agent.join("trust.json")).unwrap();
+        assert_eq!(text, "{\"/kept\": true");
     }
 
     #[test]

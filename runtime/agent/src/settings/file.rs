@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use fs4::fs_std::FileExt as _;
 use serde_json::{Map, Value};
 
 use crate::regular_file;
+use crate::shared_file::{self, FileLock, LockError, Readers};
 
 /// A user setting could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,8 @@ pub enum SettingsError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("Settings file {path} was not changed: {source}")]
+    Locked { path: PathBuf, source: LockError },
     #[error("Settings file {path} is not a JSON object; it was not changed")]
     NotAnObject { path: PathBuf },
 }
@@ -105,6 +107,12 @@ impl Sources {
         value: Option<Value>,
     ) -> Result<(), SettingsError> {
         set_nested(&mut self.user, path, value.clone());
+        // Whoever sets it means the running session; what the project says must not undo that.
+        if let Some(value) = &value
+            && nested(&self.merged(), path) != Some(value)
+        {
+            set_nested(&mut self.overrides, path, Some(value.clone()));
+        }
         match &self.user_file {
             Some(file) => change_file(file, path, value),
             None => Ok(()),
@@ -195,6 +203,15 @@ fn migrate(map: &mut Map<String, Value>) {
     }
 }
 
+fn nested<'a>(map: &'a Map<String, Value>, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    let mut value = map.get(*first)?;
+    for key in rest {
+        value = value.get(key)?;
+    }
+    Some(value)
+}
+
 fn set_nested(map: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
     let Some((first, rest)) = path.split_first() else {
         return;
@@ -221,22 +238,17 @@ fn set_nested(map: &mut Map<String, Value>, path: &[&str], value: Option<Value>)
     }
 }
 
-/// Merges one key into what the file holds now, under an advisory lock, replacing it atomically.
+/// Merges one key into what the file holds now, under the lock that pi takes too, replacing it atomically.
 fn change_file(path: &Path, keys: &[&str], value: Option<Value>) -> Result<(), SettingsError> {
     let io = |source| SettingsError::Io {
         path: path.to_path_buf(),
         source,
     };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory).map_err(io)?;
-    let lock_path = path.with_extension("json.lock");
-    let lock = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&lock_path)
-        .map_err(io)?;
-    lock_within(&lock).map_err(io)?;
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
+    let _lock = FileLock::acquire(path).map_err(|source| SettingsError::Locked {
+        path: path.to_path_buf(),
+        source,
+    })?;
     let mut map = match regular_file::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => Map::new(),
         Ok(text) => match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
@@ -253,24 +265,7 @@ fn change_file(path: &Path, keys: &[&str], value: Option<Value>) -> Result<(), S
     set_nested(&mut map, keys, value);
     let text =
         serde_json::to_string_pretty(&Value::Object(map)).map_err(|error| io(error.into()))? + "\n";
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(io)?;
-    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
-}
-
-/// Ten tries, 20 ms apart, as peers do; never waits longer.
-fn lock_within(file: &std::fs::File) -> std::io::Result<()> {
-    for _ in 0..10 {
-        if file.try_lock_exclusive()? {
-            return Ok(());
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    Err(std::io::Error::new(
-        std::io::ErrorKind::WouldBlock,
-        "another process holds the lock",
-    ))
+    shared_file::replace(path, text.as_bytes(), Readers::AsBefore).map_err(io)
 }
 
 #[cfg(test)]
@@ -336,6 +331,34 @@ mod tests {
         assert_eq!(
             content,
             serde_json::json!({"steeringMode":"all","theme":"dark","compaction":{"enabled":false}})
+        );
+    }
+
+    #[test]
+    fn what_is_set_counts_under_a_project_that_says_otherwise() {
+        let dir = tempfile::tempdir().unwrap();
+        let (user, project) = (dir.path().join("u.json"), dir.path().join("p.json"));
+        std::fs::write(
+            &project,
+            r#"{"steeringMode":"one-at-a-time","retry":{"enabled":true,"maxRetries":7}}"#,
+        )
+        .unwrap();
+        let (store, _) = SettingsStore::load(user.clone(), Some(project.clone()));
+        store
+            .set_user(&["steeringMode"], Some("all".into()))
+            .unwrap();
+        store
+            .set_user(&["retry", "enabled"], Some(false.into()))
+            .unwrap();
+        store.reload();
+        let settings = store.get();
+        assert_eq!(settings.steering_mode.as_str(), "all");
+        assert!(!settings.retry.enabled);
+        assert_eq!(settings.retry.max_retries, 7);
+        let (next, _) = SettingsStore::load(user, Some(project));
+        assert!(
+            next.get().retry.enabled,
+            "the next session is the project's"
         );
     }
 

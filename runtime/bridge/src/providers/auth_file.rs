@@ -1,21 +1,28 @@
 //! `<agent dir>/auth.json` on disk: readable by its user only, replaced as a whole, one writer at a time.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use pier_agent::regular_file;
+use pier_agent::shared_file::{self, FileLock, LockError, Readers};
 use serde_json::{Map, Value};
 
-/// How long another process may hold the lock: it may be renewing a token over the network.
+/// How long another process may hold the lock: it may be renewing a token over the network. More than [`STALE`], so
+/// that what a crash left does not fail a request.
 const LOCK_WAIT: Duration = Duration::from_secs(35);
-/// Pause between attempts; the system has no way to be told when an advisory lock becomes free.
+/// Pause between attempts; nobody tells when a lock becomes free.
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
+/// Age from which a lock counts as left behind: pi holds this one longer than others, and touches it every 15 s only.
+const STALE: Duration = Duration::from_secs(30);
+/// How often the lock is touched while it is held. Some of pi's code takes it over after 10 s.
+const TOUCH: Duration = Duration::from_secs(2);
 
-/// The right to change the file; given back when dropped, also by a crash.
+/// The right to change the file; given back when dropped.
 pub(super) struct AuthLock {
-    _lock: File,
+    _lock: Arc<Mutex<FileLock>>,
     file: PathBuf,
 }
 
@@ -43,33 +50,34 @@ impl AuthLock {
     /// Waits for the lock, within limits.
     ///
     /// # Errors
-    /// The directory cannot be written, or another process holds the lock for too long.
+    /// The directory cannot be written, or another process holds the lock for too long, which names the lock.
     pub(super) async fn acquire(file: &Path) -> Result<Self, String> {
-        let directory = file.parent().unwrap_or_else(|| Path::new("."));
         let failed =
             |error: &dyn std::fmt::Display| format!("{} cannot be locked: {error}", file.display());
+        // As pi does: all names of the file have one lock.
+        let file = shared_file::resolved(file).map_err(|error| failed(&error))?;
+        let directory = file.parent().unwrap_or_else(|| Path::new("."));
         std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;
-        let lock = private()
-            .open(directory.join("auth.json.lock"))
-            .map_err(|error| failed(&error))?;
         let began = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_WAIT => {
+        let lock = loop {
+            match FileLock::try_acquire(&file, STALE) {
+                Ok(lock) => break Arc::new(Mutex::new(lock)),
+                Err(LockError::Held(_)) if began.elapsed() < LOCK_WAIT => {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(failed(&"another process is changing it"));
-                }
-                // A file system without locks: the file is replaced as a whole all the same.
-                Err(TryLockError::Error(_)) => break,
+                Err(error) => return Err(failed(&error)),
             }
-        }
-        Ok(Self {
-            _lock: lock,
-            file: file.to_owned(),
-        })
+        };
+        let held = Arc::downgrade(&lock);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(TOUCH).await;
+                if !held.upgrade().is_some_and(|lock| lock.lock().touch()) {
+                    break;
+                }
+            }
+        });
+        Ok(Self { _lock: lock, file })
     }
 
     /// Replaces one provider's credential and keeps the others.
@@ -79,34 +87,11 @@ impl AuthLock {
     pub(super) fn store(&self, provider: &str, credential: Value) -> Result<(), String> {
         let mut all = read(&self.file)?;
         all.insert(provider.into(), credential);
-        self.replace(&Value::Object(all))
+        serde_json::to_vec_pretty(&Value::Object(all))
+            .map_err(std::io::Error::from)
+            .and_then(|text| shared_file::replace(&self.file, &text, Readers::UserOnly))
             .map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
     }
-
-    /// Written to a neighbour first, so that a crash leaves the old file.
-    fn replace(&self, all: &Value) -> std::io::Result<()> {
-        let directory = self.file.parent().unwrap_or_else(|| Path::new("."));
-        let temporary = directory.join(format!(".auth.json.{}", std::process::id()));
-        // What a crash of a process with the same number left behind may have other permissions.
-        let _ = std::fs::remove_file(&temporary);
-        let mut target = private().create_new(true).open(&temporary)?;
-        target.write_all(serde_json::to_string_pretty(all)?.as_bytes())?;
-        target.sync_all()?;
-        std::fs::rename(&temporary, &self.file)?;
-        Ok(())
-    }
-}
-
-/// Options for a file that only its user may read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
 }
 
 #[cfg(test)]
