@@ -36,6 +36,7 @@ pub use host::{
     InlinePlace, LoadOutcome, Mode, ShortcutInfo,
 };
 pub use limits::{Budget, Limits};
+pub use providers::credentials::is_credential;
 pub use registry::flags::{DeclaredFlag, GivenFlag};
 pub use report::{ErrorSink, Reporter};
 pub use session_port::{RunHandle, Session, SessionPort};

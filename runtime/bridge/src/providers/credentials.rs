@@ -16,7 +16,7 @@ use crate::isolate::CallError;
 use crate::registry::ExtensionInfo;
 
 /// How long before its end an access token is renewed, in milliseconds.
-const RENEW_BEFORE_MS: i64 = 60_000;
+const RENEW_BEFORE_MS: f64 = 60_000.0;
 
 /// The file as it was read last, with the time and size that say whether it is still so: lists of models ask once
 /// per model.
@@ -52,10 +52,28 @@ impl AuthCache {
     }
 }
 
-/// Whether an access token ends soon.
+/// Whether an access token ends soon. `expires` is what a server or a login function made of it: any number of
+/// milliseconds, also as a text.
 fn is_expiring(credential: &Value) -> bool {
-    let expires = credential.get("expires").and_then(Value::as_i64);
-    expires.is_some_and(|expires| expires - RENEW_BEFORE_MS < crate::dispatch::payload::now_ms())
+    let expires = match credential.get("expires") {
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        other => other.and_then(Value::as_f64),
+    };
+    let now = crate::dispatch::payload::now_ms() as f64;
+    expires.is_some_and(|expires: f64| expires.is_nan() || expires - RENEW_BEFORE_MS < now)
+}
+
+/// Whether an entry of `auth.json` holds anything that a request could be made with.
+pub fn is_credential(entry: &Value) -> bool {
+    let has = |name: &str| {
+        let text = entry.get(name).and_then(Value::as_str);
+        text.is_some_and(|text| !text.trim().is_empty())
+    };
+    if entry.get("type").and_then(Value::as_str) == Some("oauth") {
+        has("access") || has("refresh")
+    } else {
+        has("key")
+    }
 }
 
 impl Shared {
@@ -63,23 +81,25 @@ impl Shared {
         self.options.agent_dir.join("auth.json")
     }
 
+    /// The stored credential of a provider. An entry without anything in it is none.
+    fn stored(&self, provider: &str) -> Result<Option<Value>, String> {
+        let all = self.auth_cache.read(&self.auth_file())?;
+        Ok(all
+            .get(provider)
+            .filter(|entry| is_credential(entry))
+            .cloned())
+    }
+
     /// Whether a credential was given or is stored for a provider.
     pub(crate) fn has_stored_key(&self, provider: &str) -> bool {
         self.runtime_keys.read().contains_key(provider)
-            || self
-                .auth_cache
-                .read(&self.auth_file())
-                .is_ok_and(|stored| stored.contains_key(provider))
+            || self.stored(provider).is_ok_and(|entry| entry.is_some())
     }
 
     /// Kind of the stored credential: `oauth` or `api_key`.
     pub(crate) fn stored_kind(&self, provider: &str) -> Option<String> {
-        let stored = self.auth_cache.read(&self.auth_file()).ok()?;
-        stored
-            .get(provider)?
-            .get("type")?
-            .as_str()
-            .map(str::to_string)
+        let entry = self.stored(provider).ok()??;
+        entry.get("type")?.as_str().map(str::to_string)
     }
 
     /// The stored login of a provider, when requests use it.
@@ -87,10 +107,9 @@ impl Shared {
         if self.runtime_keys.read().contains_key(provider) {
             return None;
         }
-        let stored = self.auth_cache.read(&self.auth_file()).ok()?;
-        let credential = stored.get(provider)?;
+        let credential = self.stored(provider).ok()??;
         let is_login = credential.get("type").and_then(Value::as_str) == Some("oauth");
-        is_login.then(|| credential.clone())
+        is_login.then_some(credential)
     }
 
     /// The key given for this process, else the stored one; an OAuth credential is renewed and turned into a key by the extension that defines the provider.
@@ -101,9 +120,7 @@ impl Shared {
         if let Some(key) = self.runtime_keys.read().get(provider) {
             return Ok(Some(key.clone()));
         }
-        let file = self.auth_file();
-        let stored = self.auth_cache.read(&file)?.get(provider).cloned();
-        let Some(credential) = stored else {
+        let Some(credential) = self.stored(provider)? else {
             self.follow_login(provider, false).await;
             return Ok(None);
         };
@@ -111,7 +128,7 @@ impl Shared {
             let Some(text) = credential.get("key").and_then(Value::as_str) else {
                 return Ok(None);
             };
-            return super::key::resolve(text, &|name| std::env::var(name).ok())
+            return super::key::resolve(text.trim(), &|name| std::env::var(name).ok())
                 .await
                 .map(Some);
         }
@@ -122,7 +139,12 @@ impl Shared {
                 .map(str::to_string));
         }
         let credential = if is_expiring(&credential) {
-            self.renew(provider, &file).await?
+            // Apart from the request: when that is aborted, a token that the server has given out is still stored, and
+            // the one that it replaces may be worthless by now.
+            let (shared, provider) = (Arc::clone(self), provider.to_owned());
+            tokio::spawn(async move { shared.renew(&provider, &shared.auth_file()).await })
+                .await
+                .map_err(|error| error.to_string())??
         } else {
             credential
         };
@@ -223,5 +245,57 @@ impl Shared {
             deadline,
         )
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_end_by_any_number() {
+        let now = crate::dispatch::payload::now_ms();
+        let expiring = |expires: Value| is_expiring(&json!({"expires": expires}));
+        for past in [
+            json!(now + 59_000),
+            json!(now as f64 - 0.5),
+            json!(format!(" {} ", now - 1)),
+            json!("NaN"),
+            json!(i64::MIN),
+            json!(-1e300),
+        ] {
+            assert!(expiring(past.clone()), "{past}");
+        }
+        for later in [
+            json!(now + 61_000),
+            json!(u64::MAX),
+            json!(1e300),
+            json!("soon"),
+            json!(null),
+        ] {
+            assert!(!expiring(later.clone()), "{later}");
+        }
+    }
+
+    #[test]
+    fn an_entry_needs_something_in_it() {
+        for entry in [
+            json!({"type": "api_key", "key": "k"}),
+            json!({"key": "k"}),
+            json!({"type": "oauth", "access": "a"}),
+            json!({"type": "oauth", "refresh": "r", "access": ""}),
+        ] {
+            assert!(is_credential(&entry), "{entry}");
+        }
+        for entry in [
+            json!({"type": "api_key"}),
+            json!({"type": "api_key", "key": " "}),
+            json!({"type": "api_key", "key": 5}),
+            json!({"type": "oauth", "expires": 1}),
+            json!("k"),
+            json!(null),
+        ] {
+            assert!(!is_credential(&entry), "{entry}");
+        }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn needed_at_once(choice: &ModelChoice, agent_dir: &Path) -> bool {
     choice.api_key.is_some()
         || has_stored(agent_dir)
         || std::env::vars_os()
-            .any(|(name, value)| !value.is_empty() && name.to_str().is_some_and(is_credential))
+            .any(|(name, value)| !value.is_empty() && name.to_str().is_some_and(is_variable))
 }
 
 /// What says so once extensions have registered theirs: a provider was named that nobody has.
@@ -57,7 +57,7 @@ pub(super) fn needed_after_all(
         || choice.pattern.is_none() && stored.is_some_and(|stored| unknown(&stored.provider))
 }
 
-fn is_credential(name: &str) -> bool {
+fn is_variable(name: &str) -> bool {
     name.ends_with("_API_KEY") || VARIABLES.contains(&name)
 }
 
@@ -65,17 +65,17 @@ fn has_stored(agent_dir: &Path) -> bool {
     regular_file::read_to_string(&agent_dir.join("auth.json"))
         .ok()
         .and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok())
-        .is_some_and(|stored| !stored.is_empty())
+        .is_some_and(|stored| stored.values().any(pier_bridge::is_credential))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{has_stored, is_credential};
+    use super::{has_stored, is_variable};
 
     #[test]
     fn variables_with_credentials_are_known() {
-        assert!(is_credential("OPENAI_API_KEY") && is_credential("HF_TOKEN"));
-        assert!(!is_credential("PATH") && !is_credential("MY_API_KEYS"));
+        assert!(is_variable("OPENAI_API_KEY") && is_variable("HF_TOKEN"));
+        assert!(!is_variable("PATH") && !is_variable("MY_API_KEYS"));
     }
 
     #[test]
@@ -85,7 +85,8 @@ mod tests {
         for (text, stored) in [
             ("{}", false),
             ("nonsense", false),
-            (r#"{"openai":{"type":"api_key"}}"#, true),
+            (r#"{"openai":{"type":"api_key"}}"#, false),
+            (r#"{"openai":{"type":"api_key","key":"k"}}"#, true),
         ] {
             std::fs::write(dir.path().join("auth.json"), text).expect("write");
             assert_eq!(has_stored(dir.path()), stored, "{text}");
