@@ -4,6 +4,7 @@ import { hostCallAsync } from "../host.ts";
 import type { CallScope } from "./calls.ts";
 import { isRecord } from "./json.ts";
 import type { OAuthOperation } from "./protocol.ts";
+import { updatedProvider } from "./provider-update.ts";
 import type { Runtime } from "./runtime.ts";
 
 interface OAuthHeader {
@@ -78,8 +79,8 @@ export function runRefreshModels(
 		throw new Error(`Provider "${header.provider}" of ${record.path} has no refreshModels`);
 	}
 	const given = JSON.parse(payload ?? "{}") as Record<string, unknown>;
-	return runtime.calls.run(header.callId, async (scope) =>
-		provider.refreshModels?.({
+	return runtime.calls.run(header.callId, async (scope) => {
+		const models = await provider.refreshModels?.({
 			allowNetwork: true,
 			...given,
 			signal: scope.signal,
@@ -88,6 +89,12 @@ export function runRefreshModels(
 				publication?.update?.();
 				return true;
 			},
-		}),
-	);
+		});
+		const current = record.providers.get(header.provider);
+		// A later registration that does not define models keeps these.
+		if (current !== undefined && Array.isArray(models)) {
+			record.providers.set(header.provider, updatedProvider(current, { models }));
+		}
+		return models;
+	});
 }

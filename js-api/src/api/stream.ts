@@ -24,6 +24,8 @@ interface StreamRequest {
 	options?: JsonObject;
 }
 
+/** Shortest time between two signs of life of a stream, in milliseconds. */
+const ALIVE_INTERVAL = 200;
 /** Events shipped in one call at most. */
 const BATCH = 64;
 /** Microtask turns that a ready stream gets before what is queued is shipped. */
@@ -64,8 +66,19 @@ function keepSignals(payload: unknown, replacement: unknown): void {
 	}
 }
 
+/** Tells the host that the provider is not silent although no event came; often enough for the shortest limit that makes sense. */
+function aliveSignal(callId: number): () => void {
+	let last = 0;
+	return () => {
+		const now = Date.now();
+		if (now - last < ALIVE_INTERVAL) return;
+		last = now;
+		hostCall("stream.events", { callId, events: [{ type: "alive" }] });
+	};
+}
+
 function callbacks(callId: number, hooks: readonly StreamHook[]): Record<string, unknown> {
-	const options: Record<string, unknown> = {};
+	const options: Record<string, unknown> = { onAlive: aliveSignal(callId) };
 	if (hooks.includes("payload")) {
 		options.onPayload = async (payload: unknown) => {
 			const answer = await hostCallAsync("stream.payload", { callId, payload: withoutSignals(payload) });
@@ -255,7 +268,7 @@ async function pump(
 		// Lets a generator run its cleanup; nobody waits for one that never returns.
 		void Promise.resolve(iterator.return?.()).catch(() => {});
 		const reason = signal.aborted ? "aborted" : "error";
-		const text = signal.aborted ? "Request was aborted" : `Provider "${header.provider}": ${failure}`;
+		const text = signal.aborted ? "Request was aborted" : `Provider "${String(model.provider ?? header.provider)}": ${failure}`;
 		const base = new PartialMessageBuilder(model);
 		const error = { ...base.failed(reason, text), ...events.partial, stopReason: reason, errorMessage: text };
 		shipper.add({ type: "error", reason, error });

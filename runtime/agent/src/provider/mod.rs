@@ -164,6 +164,9 @@ impl RequestObserver {
 pub enum AssistantEvent {
     #[serde(rename = "start")]
     Start {},
+    /// Bytes came that are no event, such as a comment that keeps the connection open: the provider is not silent.
+    #[serde(rename = "alive")]
+    Alive {},
     #[serde(rename = "text_start")]
     TextStart { content_index: usize },
     #[serde(rename = "text_delta")]

@@ -126,19 +126,23 @@ impl Source {
     }
 
     async fn wait(&mut self) -> Result<Option<AssistantEvent>, Stalled> {
-        if self.cancel.is_cancelled() {
-            return tokio::time::timeout(ABORT_GRACE, self.events.recv())
-                .await
-                .map_err(|_| Stalled::Aborted);
-        }
-        tokio::select! {
-            biased;
-            event = self.events.recv() => Ok(event),
-            () = self.cancel.cancelled() => {
-                tokio::time::timeout(ABORT_GRACE, self.events.recv()).await.map_err(|_| Stalled::Aborted)
+        while !self.cancel.is_cancelled() {
+            tokio::select! {
+                biased;
+                event = self.events.recv() => match event {
+                    // Begins the wait anew.
+                    Some(AssistantEvent::Alive {}) => {}
+                    event => return Ok(event),
+                },
+                () = self.cancel.cancelled() => {}
+                () = tokio::time::sleep(self.idle_limit) => {
+                    return Err(Stalled::Idle(self.idle_limit));
+                }
             }
-            () = tokio::time::sleep(self.idle_limit) => Err(Stalled::Idle(self.idle_limit)),
         }
+        tokio::time::timeout(ABORT_GRACE, said(&mut self.events))
+            .await
+            .map_err(|_| Stalled::Aborted)
     }
 
     /// What the provider's task said when its stream was over: an error text.
@@ -153,7 +157,7 @@ impl Source {
     /// After the final event: whether another one comes. Waits for the provider to end, within limits.
     pub(crate) async fn extra_event(&mut self) -> bool {
         matches!(
-            tokio::time::timeout(END_GRACE, self.events.recv()).await,
+            tokio::time::timeout(END_GRACE, said(&mut self.events)).await,
             Ok(Some(_))
         )
     }
@@ -223,7 +227,9 @@ impl Source {
         while batch.len() < STREAM_DEPTH
             && let Ok(event) = self.events.try_recv()
         {
-            batch.push(event);
+            if event != (AssistantEvent::Alive {}) {
+                batch.push(event);
+            }
         }
         (batch, None)
     }
@@ -238,6 +244,16 @@ impl Source {
     }
 }
 
+/// The next event that says something.
+async fn said(events: &mut mpsc::Receiver<AssistantEvent>) -> Option<AssistantEvent> {
+    loop {
+        match events.recv().await {
+            Some(AssistantEvent::Alive {}) => {}
+            event => return event,
+        }
+    }
+}
+
 enum Gap {
     End,
     Stalled(Stalled),
@@ -246,5 +262,38 @@ enum Gap {
 impl Drop for Source {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(events: mpsc::Receiver<AssistantEvent>) -> Source {
+        Source {
+            events,
+            task: tokio::spawn(async { None }),
+            cancel: CancellationToken::new(),
+            idle_limit: Duration::from_secs(3),
+            trace: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_sign_of_life_begins_the_wait_anew_and_is_no_event() {
+        let (sender, events) = mpsc::channel(8);
+        let mut source = source(events);
+        tokio::spawn(async move {
+            for _ in 0..4 {
+                tokio::time::sleep(Duration::from_millis(900)).await;
+                let _ = sender.send(AssistantEvent::Alive {}).await;
+            }
+            let _ = sender.send(AssistantEvent::Start {}).await;
+        });
+        assert!(matches!(
+            source.next().await,
+            Ok(Some(AssistantEvent::Start {}))
+        ));
+        assert!(matches!(source.next().await, Ok(None)));
     }
 }

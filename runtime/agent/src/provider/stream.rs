@@ -99,6 +99,7 @@ impl Assembler {
                 self.started = true;
                 Ok(Step::Started)
             }
+            AssistantEvent::Alive {} => Ok(Step::Quiet),
             AssistantEvent::Usage { usage } => {
                 self.partial.update(|message| message.usage = usage);
                 Ok(Step::Quiet)
@@ -254,6 +255,7 @@ impl Assembler {
                 }
             }
             AssistantEvent::Start {}
+            | AssistantEvent::Alive {}
             | AssistantEvent::Usage { .. }
             | AssistantEvent::Done { .. }
             | AssistantEvent::Error { .. } => return Err(fault("an event came out of place")),

@@ -85,7 +85,7 @@ impl Shared {
         // To get the key may have renewed a login, and a login may move its models.
         let model = model.and_then(|id| self.options.providers.find(provider, id));
         let headers = self
-            .request_headers(provider, model.as_deref(), key.as_deref())
+            .request_headers(provider, model.as_deref(), key.as_deref(), &mut Vec::new())
             .await?;
         let mut auth = Map::new();
         if let Some(key) = key {
@@ -101,21 +101,24 @@ impl Shared {
     }
 
     /// Headers of a request, resolved: those of the provider, of `models.json`, of the model; later ones win. Then the key,
-    /// where it goes into `Authorization`.
+    /// where it goes into `Authorization`. What came from the environment or a command goes to `secrets` as well.
     pub(super) async fn request_headers(
         &self,
         provider: &str,
         model: Option<&Model>,
         key: Option<&str>,
+        secrets: &mut Vec<String>,
     ) -> Result<Map<String, Value>, String> {
         let mut headers = Map::new();
         for (name, value) in self.configured_headers(provider, model) {
             let value = match value.as_str() {
-                Some(text) if key::is_template(text) => json!(
-                    key::resolve(text, &env)
+                Some(text) if key::is_template(text) => {
+                    let resolved = key::resolve(text, &env)
                         .await
-                        .map_err(|problem| format!("header {name}: {problem}"))?
-                ),
+                        .map_err(|problem| format!("header {name}: {problem}"))?;
+                    secrets.push(resolved.clone());
+                    json!(resolved)
+                }
                 _ => value,
             };
             headers.insert(name, value);

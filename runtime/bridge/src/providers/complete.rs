@@ -10,8 +10,9 @@ use pier_protocol::tool::ToolDeclaration;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::dispatch::payload::assistant;
 use crate::host::Shared;
-use crate::providers::stream::{assistant, event_json};
+use crate::providers::stream::event_json;
 
 /// What an extension asks for.
 pub(crate) struct Completion {

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::secrets;
 use super::stream::StreamSink;
 use crate::calls::Purpose;
 use crate::host::Shared;
@@ -30,6 +31,14 @@ pub(super) struct HostedProvider {
     name: String,
     /// `None` when only `models.json` defines it.
     registered: Option<Registered>,
+}
+
+/// What a request is made with.
+struct Prepared {
+    options: Value,
+    model: Arc<Model>,
+    /// What must not appear in errors.
+    secrets: Vec<String>,
 }
 
 impl HostedProvider {
@@ -52,7 +61,7 @@ impl HostedProvider {
         &self,
         shared: &Arc<Shared>,
         request: &ModelRequest,
-    ) -> Result<(Value, Arc<Model>), ProviderError> {
+    ) -> Result<Prepared, ProviderError> {
         let refused = |problem: String| {
             ProviderError(format!(
                 "Authentication failed for \"{}\": {problem}",
@@ -82,8 +91,9 @@ impl HostedProvider {
         };
         // To get the key may have renewed a login, and a login may move its models.
         let model = shared.options.providers.current(&request.model);
+        let mut hidden = Vec::new();
         let mut headers = shared
-            .request_headers(&self.name, Some(&model), key.as_deref())
+            .request_headers(&self.name, Some(&model), key.as_deref(), &mut hidden)
             .await
             .map_err(refused)?;
         if let Some(key) = key {
@@ -104,24 +114,12 @@ impl HostedProvider {
         } else {
             options.insert("headers".into(), Value::Object(headers));
         }
-        Ok((Value::Object(options), model))
+        Ok(Prepared {
+            secrets: secrets::of(&options, hidden),
+            options: Value::Object(options),
+            model,
+        })
     }
-}
-
-/// Shortest text that counts as a secret: replacing short words would garble texts and hide nothing.
-const SECRET: usize = 6;
-
-/// The key and what headers carry, as far as it is long enough to be a secret.
-fn secrets(options: &Value) -> Vec<String> {
-    let headers = options.get("headers").and_then(Value::as_object);
-    let authorization = headers.and_then(|headers| headers.get("Authorization"));
-    let texts = options.get("apiKey").into_iter().chain(authorization);
-    texts
-        .filter_map(Value::as_str)
-        .flat_map(|text| [text, text.strip_prefix("Bearer ").unwrap_or(text)])
-        .filter(|text| text.len() >= SECRET)
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Headers after the handlers: one that they removed must be suppressed, not only left out.
@@ -146,14 +144,23 @@ impl ModelProvider for HostedProvider {
             .shared
             .upgrade()
             .ok_or_else(|| ProviderError("the extension host has ended".into()))?;
-        let (options, model) = self.options(&shared, &request).await?;
-        request.model = model;
-        // A provider that only describes an endpoint is served by the built-in ones: they stream any model of a
-        // protocol that the model library speaks.
-        let (info, streams) = match self.streaming() {
-            Some((info, registration)) => (info.clone(), registration.name.clone()),
-            None => shared.any_builtin_stream().await.map_err(ProviderError)?,
+        let prepare = async {
+            let prepared = self.options(&shared, &request).await?;
+            // A provider that only describes an endpoint is served by the built-in ones: they stream any model of a
+            // protocol that the model library speaks.
+            let streams = match self.streaming() {
+                Some((info, registration)) => (info.clone(), registration.name.clone()),
+                None => shared.any_builtin_stream().await.map_err(ProviderError)?,
+            };
+            Ok::<_, ProviderError>((prepared, streams))
         };
+        // A key may come from a command or over the network.
+        let (prepared, (info, streams)) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ProviderError("Request was aborted".into())),
+            prepared = prepare => prepared?,
+        };
+        request.model = prepared.model;
         let mut hooks = Vec::new();
         for (event, word) in [
             (HookEvent::BeforeProviderRequest, "payload"),
@@ -167,9 +174,9 @@ impl ModelProvider for HostedProvider {
         let sink = StreamSink::new(
             request.model.clone(),
             request.observer.clone(),
-            secrets(&options),
+            prepared.secrets,
         );
-        let payload = request_payload(&request, options);
+        let payload = request_payload(&request, prepared.options);
         let pump = sink.clone().pump(events);
         let scope = shared.calls.begin(
             info.id,

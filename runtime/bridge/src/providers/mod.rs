@@ -10,6 +10,7 @@ pub(crate) mod key;
 pub(crate) mod login_models;
 pub(crate) mod models;
 pub(crate) mod models_file;
+mod secrets;
 pub(crate) mod stream;
 pub(crate) mod validate;
 
@@ -263,8 +264,11 @@ impl Shared {
                 Ok(list @ Value::Array(_)) => {
                     let mut refreshed = registration.clone();
                     refreshed.config["models"] = list;
-                    if let Err(problem) = self.register_provider(&info, &refreshed) {
-                        self.reports.text(&info.path, "refresh_models", problem);
+                    match self.register_provider(&info, &refreshed) {
+                        Ok(()) => self.keep_registration(&info, refreshed),
+                        Err(problem) => {
+                            self.reports.text(&info.path, "refresh_models", problem);
+                        }
                     }
                 }
                 Ok(_) => {}
@@ -288,6 +292,16 @@ impl Shared {
                 find(known.find(|known| known.name == provider)?)
             })
         })
+    }
+
+    /// What is registered from now on, for whoever puts the provider together anew.
+    fn keep_registration(&self, info: &ExtensionInfo, registration: ProviderRegistration) {
+        let _ = self.registry.change(info.id, |registered| {
+            let mut known = registered.providers.iter_mut();
+            if let Some(known) = known.find(|known| known.name == registration.name) {
+                *known = registration;
+            }
+        });
     }
 
     /// What extensions registered under a provider's name, the newest first.

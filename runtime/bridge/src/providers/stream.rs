@@ -12,6 +12,8 @@ use pier_protocol::model::Model;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
+use crate::dispatch::payload::assistant;
+
 /// From this many waiting events on, the isolate is asked to wait.
 const FULL: usize = 256;
 /// Waiting events at which it may go on.
@@ -65,12 +67,11 @@ impl StreamSink {
                     "more than {LIMIT} stream events are waiting; the provider must await stream.drain"
                 ));
             }
-            for mut parsed in parse(event, &mut state.texts)? {
-                if let AssistantEvent::Error { error } = &mut parsed
-                    && let Some(text) = &mut error.error_message
-                {
-                    *text = self.redact(text);
-                }
+            let mut event = event;
+            if event["type"] == "error" {
+                self.redact_all(&mut event);
+            }
+            for parsed in parse(event, &mut state.texts)? {
                 state.finished |= matches!(
                     parsed,
                     AssistantEvent::Done { .. } | AssistantEvent::Error { .. }
@@ -91,6 +92,16 @@ impl StreamSink {
             text = text.replace(secret, "[redacted]");
         }
         text
+    }
+
+    /// Every text of a failed message without secrets: its diagnostics may repeat the error.
+    fn redact_all(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redact(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_all(item)),
+            Value::Object(members) => members.values_mut().for_each(|item| self.redact_all(item)),
+            _ => {}
+        }
     }
 
     /// Resolves when there is room again.
@@ -203,6 +214,7 @@ fn untag(value: Option<&mut Value>, tag: &str) {
 pub(crate) fn event_json(event: &AssistantEvent) -> Value {
     match event {
         AssistantEvent::Start {} => json!({"type": "start"}),
+        AssistantEvent::Alive {} => json!({"type": "alive"}),
         AssistantEvent::TextStart { content_index } => {
             json!({"type": "text_start", "contentIndex": content_index})
         }
@@ -274,11 +286,6 @@ fn with(mut event: Value, name: &str, value: &Option<String>) -> Value {
         event[name] = json!(value);
     }
     event
-}
-
-/// An assistant message with its role.
-pub(crate) fn assistant(message: &pier_protocol::message::AssistantMessage) -> Value {
-    crate::dispatch::payload::value(&pier_protocol::message::Message::Assistant(message.clone()))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ export default function (pi: ExtensionAPI) {
 	};
 	pi.registerProvider("shop", config);
 	pi.registerCommand("refresh", { handler: (_args, ctx) => ctx.modelRegistry.refresh() });
+	pi.registerCommand("head", { handler: async () => pi.registerProvider("shop", { headers: { "x-more": "1" } }) });
 	pi.registerCommand("close", { handler: async () => pi.unregisterProvider("shop") });
 	pi.registerCommand("open", { handler: async () => pi.registerProvider("shop", config) });
 }
