@@ -120,18 +120,18 @@ impl BridgeHooks {
         };
         let mut rule = combine::Boundary::new(map, preview);
         self.run(&[name], &mut rule, Circumstances::in_run()).await;
-        let Some((entries, continue_run)) = rule.into_outcome() else {
+        let Some(wish) = rule.into_outcome() else {
             return BoundaryOutcome::default();
         };
-        match payload::drafts(entries, payload::now_ms()) {
+        match payload::drafts(wish.entries, payload::now_ms()) {
             Ok(entries) => BoundaryOutcome {
                 entries,
-                continue_run,
+                continue_run: wish.continue_run,
             },
             Err(problem) => {
                 self.complain(
                     name,
-                    "<boundary>",
+                    wish.from.as_deref().unwrap_or("<boundary>"),
                     format!("{problem}; nothing was written"),
                 );
                 BoundaryOutcome::default()

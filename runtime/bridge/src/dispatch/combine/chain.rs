@@ -227,18 +227,41 @@ impl Headers {
     }
 }
 
+/// Whether a request can carry a header. One that cannot would fail the whole request, in nobody's name.
+fn sendable(name: &str, value: &Value) -> Result<(), String> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(format!("\"{name}\" is not a name of a header"));
+    }
+    match value {
+        Value::Null => Ok(()),
+        Value::String(text) if !text.contains(['\r', '\n', '\0']) => Ok(()),
+        Value::String(_) => Err(format!("header \"{name}\" has more than one line")),
+        other => Err(format!(
+            "header \"{name}\" is {}, expected a string, or null to remove it",
+            kind(other)
+        )),
+    }
+}
+
 impl Combiner for Headers {
     const RULE: Combine = Combine::Chain;
 
     edited_event!();
 
     fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
-        if let Some(headers @ Value::Object(_)) = answer
+        if let Some(Value::Object(headers)) = answer
             .event
             .take()
             .and_then(|mut event| event.remove("headers"))
         {
-            self.event.set("headers", headers);
+            let before = self.event.get("headers");
+            for (name, value) in &headers {
+                if before.and_then(|before| before.get(name)) != Some(value) {
+                    sendable(name, value)?;
+                }
+            }
+            self.event.set("headers", Value::Object(headers));
             self.changed = true;
         }
         Ok(Flow::Continue)
@@ -311,7 +334,17 @@ impl Combiner for MessageEnd {
 pub(crate) struct Boundary<P> {
     event: Edited,
     changed: bool,
+    /// Path of the extension that gave the drafts as they are.
+    from: Option<String>,
     preview: P,
+}
+
+/// What the handlers of a boundary event want.
+pub(crate) struct BoundaryWish {
+    pub(crate) entries: Vec<Value>,
+    pub(crate) continue_run: bool,
+    /// Path of the extension whose entries these are, when a handler returned any.
+    pub(crate) from: Option<String>,
 }
 
 impl<P: Fn(&[Value]) -> Option<Value>> Boundary<P> {
@@ -324,12 +357,13 @@ impl<P: Fn(&[Value]) -> Option<Value>> Boundary<P> {
         Self {
             event: Edited::new(event),
             changed: false,
+            from: None,
             preview,
         }
     }
 
     /// The drafts and the wish to go on, when any handler returned one of them.
-    pub(crate) fn into_outcome(mut self) -> Option<(Vec<Value>, bool)> {
+    pub(crate) fn into_outcome(mut self) -> Option<BoundaryWish> {
         if !self.changed {
             return None;
         }
@@ -337,12 +371,14 @@ impl<P: Fn(&[Value]) -> Option<Value>> Boundary<P> {
             Some(Value::Array(entries)) => entries,
             _ => Vec::new(),
         };
-        Some((
+        Some(BoundaryWish {
             entries,
-            self.event
+            continue_run: self
+                .event
                 .take("continue")
                 .is_some_and(|value| truthy(&value)),
-        ))
+            from: self.from,
+        })
     }
 }
 
@@ -351,7 +387,7 @@ impl<P: Fn(&[Value]) -> Option<Value> + Send> Combiner for Boundary<P> {
 
     edited_event!();
 
-    fn absorb(&mut self, _: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
+    fn absorb(&mut self, by: Answerer<'_>, mut answer: DispatchAnswer) -> Result<Flow, String> {
         let Some(mut result) = object_result(&mut answer)? else {
             return Ok(Flow::Continue);
         };
@@ -370,6 +406,7 @@ impl<P: Fn(&[Value]) -> Option<Value> + Send> Combiner for Boundary<P> {
                 self.event.set("context", context);
             }
             self.event.set("entries", entries);
+            self.from = Some(by.path.to_string());
             self.changed = true;
         }
         if let Some(value) = result.remove("continue")

@@ -236,6 +236,9 @@ fn null_deletes_a_header() {
     let mut rule = Headers::new(event(json!({"headers": {"a": "1", "b": "2"}})));
     rule.absorb(A, edited(json!({"headers": {"a": null, "b": "3"}})))
         .unwrap();
+    for wrong in [json!({"c d": "x"}), json!({"c": 5}), json!({"c": "x\ny"})] {
+        assert!(rule.absorb(B, edited(json!({"headers": wrong}))).is_err());
+    }
     assert_eq!(rule.into_headers(), Some(event(json!({"b": "3"}))));
 }
 
@@ -264,11 +267,12 @@ fn boundary_values_run_through_the_handlers() {
     assert_eq!(rule.event()["entries"], json!([{"type": "custom"}]));
     assert!(rule.absorb(B, returned(json!({"entries": 1}))).is_err());
     rule.absorb(B, returned(json!({"continue": true}))).unwrap();
-    assert_eq!(
-        rule.into_outcome(),
-        Some((vec![json!({"type": "custom"})], true))
-    );
-    assert_eq!(Boundary::new(Map::new(), no_preview).into_outcome(), None);
+    let wish = rule.into_outcome().unwrap();
+    assert_eq!(wish.entries, [json!({"type": "custom"})]);
+    assert!(wish.continue_run);
+    assert_eq!(wish.from.as_deref(), Some("/a.ts"));
+    let nothing = Boundary::new(Map::new(), no_preview);
+    assert!(nothing.into_outcome().is_none());
 }
 
 #[test]
