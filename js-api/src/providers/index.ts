@@ -4,6 +4,8 @@
 
 import {
 	type Api,
+	getApiProvider,
+	getApiProviders,
 	getEnvApiKey,
 	type Model,
 	type SimpleStreamOptions,
@@ -28,7 +30,12 @@ const FROM_ENVIRONMENT = "https://from-environment.invalid";
 
 /** Streams any model whose protocol the library speaks, also one of a provider that only describes an endpoint. */
 function stream(model: unknown, context: unknown, options: unknown): AsyncIterable<unknown> {
-	return watchedStream((model as Model<Api>).api, (options ?? {}) as SimpleStreamOptions, (watched) =>
+	const { api } = model as Model<Api>;
+	if (getApiProvider(api) === undefined) {
+		const known = getApiProviders().map((provider) => provider.api);
+		throw new Error(`there is no protocol "${api}" ("api" of the provider or model); there are: ${known.join(", ")}`);
+	}
+	return watchedStream(api, (options ?? {}) as SimpleStreamOptions, (watched) =>
 		streamSimple(model as Model<Api>, context as Parameters<typeof streamSimple>[1], watched),
 	);
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use pier_agent::provider::scripted::PROVIDER;
 use pier_agent::regular_file;
 use pier_protocol::model::Model;
 use serde_json::{Map, Value, json};
@@ -46,7 +47,9 @@ impl ModelsFile {
             _ => return Err("\"providers\" must be an object".into()),
         };
         for (name, config) in &providers {
-            check_provider(config).map_err(|problem| format!("provider \"{name}\": {problem}"))?;
+            check_name(name)
+                .and_then(|()| check_provider(config))
+                .map_err(|problem| format!("provider \"{name}\": {problem}"))?;
         }
         Ok(Self { providers })
     }
@@ -168,6 +171,29 @@ fn list<'a>(config: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
         .flatten()
 }
 
+fn check_name(name: &str) -> Result<(), String> {
+    match name {
+        PROVIDER => Err("this is the name of the embedded model; choose another".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Requests cannot be made anywhere else, and would fail again with each attempt.
+fn check_url(config: &Value) -> Result<(), String> {
+    match config.get("baseUrl").and_then(Value::as_str) {
+        Some(url)
+            if !["http://", "https://"]
+                .iter()
+                .any(|scheme| url.starts_with(scheme)) =>
+        {
+            Err(format!(
+                "\"baseUrl\" must begin with http:// or https://, not \"{url}\""
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_provider(config: &Value) -> Result<(), String> {
     let Value::Object(members) = config else {
         return Err("must be an object".into());
@@ -184,6 +210,7 @@ fn check_provider(config: &Value) -> Result<(), String> {
         return Err("\"authHeader\" must be true or false".into());
     }
     check_headers(config)?;
+    check_url(config)?;
     for key in ["compat", "modelOverrides"] {
         if members.get(key).is_some_and(|value| !value.is_object()) {
             return Err(format!("\"{key}\" must be an object"));
@@ -195,7 +222,9 @@ fn check_provider(config: &Value) -> Result<(), String> {
     for (index, model) in list(config, "models").enumerate() {
         match model.get("id").and_then(Value::as_str) {
             Some(id) if !id.is_empty() => {
-                check_headers(model).map_err(|problem| format!("model \"{id}\": {problem}"))?;
+                check_headers(model)
+                    .and_then(|()| check_url(model))
+                    .map_err(|problem| format!("model \"{id}\": {problem}"))?;
             }
             _ => return Err(format!("model {} has no \"id\"", index + 1)),
         }
@@ -304,8 +333,8 @@ mod tests {
     fn a_complete_provider_needs_nobody_else() {
         let file = parse(
             r#"{"providers": {
-            "own": {"baseUrl": "u", "api": "openai-completions", "models": [{"id": "m"}]},
-            "moved": {"baseUrl": "u"},
+            "own": {"baseUrl": "http://u", "api": "openai-completions", "models": [{"id": "m"}]},
+            "moved": {"baseUrl": "http://u"},
             "more": {"models": [{"id": "m"}]}}}"#,
         );
         assert!(!file.needs_others("own") && !file.needs_others("nowhere"));
@@ -322,6 +351,14 @@ mod tests {
             (
                 r#"{"providers": {"p": {"baseUrl": 1}}}"#,
                 "provider \"p\": \"baseUrl\" must be a string",
+            ),
+            (
+                r#"{"providers": {"p": {"baseUrl": "localhost:1/v1"}}}"#,
+                "provider \"p\": \"baseUrl\" must begin with http:// or https://",
+            ),
+            (
+                r#"{"providers": {"scripted": {"baseUrl": "http://x"}}}"#,
+                "name of the embedded model",
             ),
             (
                 r#"{"providers": {"p": {"models": [{}]}}}"#,
