@@ -347,16 +347,19 @@ test("bash on this machine: order of the output, and everything that it started 
 	const stubborn = `bash -c 'trap "" TERM; echo $$; sleep 60; sleep 60' & setsid sleep 61 & echo $!; sleep 60`;
 	const onData = (data: Buffer) => (pids += data);
 	await assert.rejects(exec(stubborn, "/", { onData, timeout: 0.5 }), { message: "timeout:0.5" });
-	const alive = pids
-		.trim()
-		.split("\n")
-		.filter((pid) => {
-			try {
-				return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-			} catch {
-				return false;
-			}
-		});
-	assert.deepEqual(alive, []);
+	const alive = () =>
+		pids
+			.trim()
+			.split("\n")
+			.filter((pid) => {
+				try {
+					return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+				} catch {
+					return false;
+				}
+			});
+	// A killed process takes its time to end.
+	for (let turn = 0; turn < 200 && alive().length > 0; turn++) await new Promise((resolve) => setTimeout(resolve, 25));
+	assert.deepEqual(alive(), []);
 	assert.equal((await exec("sleep 0.1; echo fine", "/", { onData, timeout: 3e6 })).exitCode, 0);
 });
