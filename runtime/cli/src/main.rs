@@ -78,7 +78,11 @@ fn run(program: Option<&str>, words: impl Iterator<Item = String>) -> anyhow::Re
         "@file arguments are not supported in RPC mode"
     );
     start::log_to_stderr(args.verbose);
-    let (runtime, isolates) = Isolates::start(environment.cache_dir.clone(), WARM_ISOLATES)?;
+    let (runtime, isolates) = Isolates::start(
+        &environment.agent_dir,
+        environment.cache_dir.clone(),
+        WARM_ISOLATES,
+    )?;
     let code = runtime.block_on(start::run(args, environment, mode, isolates, signals));
     // Blocked readers of standard input never end; nobody waits for them.
     runtime.shutdown_background();

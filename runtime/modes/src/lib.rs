@@ -14,6 +14,7 @@ pub mod listing;
 mod output;
 mod paths;
 pub mod print;
+mod proxy;
 pub mod rpc;
 pub mod setup;
 mod signals;
