@@ -32,7 +32,8 @@ interface Refusal {
 /** Puts into a failed message what the host goes by: some clients only say that the body is no JSON. */
 function name(error: { errorMessage?: string }, { status, wait }: Refusal): void {
 	const text = error.errorMessage ?? "";
-	if (!text.includes(String(status))) error.errorMessage = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
+	// As a word of its own: 500 is not in "15000 tokens".
+	if (!new RegExp(`\\b${status}\\b`).test(text)) error.errorMessage = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
 	if (wait !== undefined) Object.assign(error, { retryAfterMs: wait });
 }
 
@@ -61,6 +62,8 @@ export async function* watchedStream(
 	const { onResponse, onAlive, ...rest } = options as SimpleStreamOptions & { onAlive?: () => void };
 	let refusal: Refusal | undefined;
 	const watch = async (...request: Parameters<typeof globalThis.fetch>): Promise<Response> => {
+		// A client that asks again by itself may then fail without any response.
+		refusal = undefined;
 		const response = await globalThis.fetch(...request);
 		const { ok, status, headers } = response;
 		refusal = ok ? undefined : { status, wait: retryAfterMs(headers, Date.now()) };

@@ -34,6 +34,8 @@ test("a refusal is named with its status, and with the wait that it asks for", a
 	const told = await run(new Response("busy", { status: 429 }), "429 busy");
 	assert.equal(told.error.errorMessage, "429 busy");
 	assert.equal(told.error.retryAfterMs, undefined);
+	const counted = await run(new Response("", { status: 500 }), "15000 tokens");
+	assert.equal(counted.error.errorMessage, "HTTP 500: 15000 tokens");
 	const fine = await run(new Response("text"), "cut");
 	assert.deepEqual(fine, { body: "text", error: { errorMessage: "cut" } });
 });

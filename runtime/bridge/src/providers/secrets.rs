@@ -24,7 +24,7 @@ pub(super) fn of(options: &Map<String, Value>, hidden: Vec<String>) -> Vec<Strin
     for text in values.chain(hidden.iter().map(String::as_str)) {
         for part in parts(text) {
             let quoted = Value::from(part).to_string();
-            let escaped = quoted.trim_matches('"').to_owned();
+            let escaped = quoted[1..quoted.len() - 1].to_owned();
             found.extend([part.to_owned(), escaped]);
         }
     }
