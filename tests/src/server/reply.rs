@@ -9,6 +9,9 @@ use std::io::Result;
 use std::net::TcpStream;
 use std::time::Duration;
 
+/// Pause behind each comment.
+const COMMENT_PAUSE: Duration = Duration::from_millis(100);
+
 /// One answer of the script.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -28,6 +31,8 @@ pub(super) struct Reply {
     pub(super) fault: Option<Fault>,
     /// Number of pieces that are sent before the fault.
     pub(super) after: usize,
+    /// Comments that keep the connection open, 100 ms apart, behind `after` pieces of the stream.
+    pub(super) comments: u32,
     /// Microseconds between single bytes.
     pub(super) slow_us: Option<u64>,
 }
@@ -105,6 +110,10 @@ impl Reply {
         };
         for (number, piece) in pieces.iter().enumerate() {
             if number == self.after {
+                for _ in 0..self.comments {
+                    http::chunk(stream, b": keep-alive\n\n")?;
+                    std::thread::sleep(COMMENT_PAUSE);
+                }
                 match self.fault {
                     Some(Fault::Cut) => return Ok(()),
                     Some(Fault::End) => return http::end_stream(stream),
