@@ -75,6 +75,8 @@ impl Shared {
 
     /// The isolate is gone: its extensions lose their registrations and open calls. Handled once per isolate.
     pub(crate) fn isolate_ended(self: &Arc<Self>, slot: &Arc<IsolateSlot>, cause: &StopCause) {
+        // The call that learns of it second answers behind the report, which names that call's request.
+        let reporting = slot.reporting_end.lock();
         if !slot.mark_ended() {
             return;
         }
@@ -93,6 +95,7 @@ impl Shared {
             self.reports
                 .fault(&slot.reported_path(None), &Fault::Stopped(cause.clone()));
         }
+        drop(reporting);
         self.calls.cancel_all(&ids);
         self.execs.kill_of(&ids);
         self.file_turns.end_of(slot.id);

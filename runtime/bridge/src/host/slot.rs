@@ -44,6 +44,8 @@ pub(crate) struct IsolateSlot {
     stuck: watch::Sender<Option<JsFailure>>,
     /// Set once its end was handled, so that it is handled once.
     ended: AtomicBool,
+    /// Held while the end is reported.
+    pub(crate) reporting_end: Mutex<()>,
     /// Extensions of other sessions that live in this isolate.
     pub(crate) realms: Realms,
     /// The isolate that this one is a realm of.
@@ -68,6 +70,7 @@ impl IsolateSlot {
             storm: Mutex::default(),
             stuck: watch::Sender::new(None),
             ended: AtomicBool::new(false),
+            reporting_end: Mutex::default(),
             realms: Realms::default(),
             within: None,
         }
