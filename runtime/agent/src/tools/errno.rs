@@ -4,6 +4,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::tool::ToolError;
+
 /// A failed operation of an executor ([`super::operations`]): an errno name where there is one, and a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -39,6 +41,12 @@ impl OpError {
     /// The path leads nowhere (a missing component, or a file where a directory is needed).
     pub fn is_missing(&self) -> bool {
         matches!(self.code.as_deref(), Some("ENOENT" | "ENOTDIR"))
+    }
+}
+
+impl From<OpError> for ToolError {
+    fn from(error: OpError) -> Self {
+        ToolError::failed(error.message)
     }
 }
 

@@ -80,7 +80,7 @@ impl Tool for FindTool {
             cancel: call.cancel.clone(),
         };
         let search = async {
-            if !operations.exists(&root).await.map_err(thrown)? {
+            if !operations.exists(&root).await? {
                 return Err(ToolError::failed(format!(
                     "Path not found: {}",
                     root.display()
@@ -89,7 +89,7 @@ impl Tool for FindTool {
             operations
                 .glob(&args.pattern, &root, options)
                 .await
-                .map_err(thrown)
+                .map_err(ToolError::from)
         };
         let found = tokio::select! {
             biased;
@@ -98,10 +98,6 @@ impl Tool for FindTool {
         };
         Ok(result(&found, &root, limit))
     }
-}
-
-fn thrown(error: OpError) -> ToolError {
-    ToolError::failed(error.message)
 }
 
 fn result(found: &[String], root: &Path, limit: usize) -> ToolOutput {

@@ -100,7 +100,7 @@ impl Tool for GrepTool {
                     .is_directory(&path)
                     .await
                     .map_err(|error| match &error.code {
-                        Some(_) if !error.is_missing() => thrown(error),
+                        Some(_) if !error.is_missing() => error.into(),
                         _ => ToolError::failed(format!("Path not found: {}", path.display())),
                     })?;
             let search = Search::new(&args, path.clone(), is_dir, stop)?;
@@ -172,7 +172,7 @@ impl Search {
                 &self.cancel,
             );
             if !self.cancel.is_cancelled() {
-                searched.map_err(thrown)?;
+                searched?;
             }
         }
         if self.cancel.is_cancelled() {
@@ -182,7 +182,7 @@ impl Search {
     }
 
     fn directory(&self, results: &mut Results) -> Result<(), ToolError> {
-        let mut walk = walker(&self.path, ".rgignore").map_err(thrown)?;
+        let mut walk = walker(&self.path, ".rgignore")?;
         if let Some(glob) = &self.glob {
             let mut overrides = OverrideBuilder::new(&self.path);
             let overrides = overrides.add(glob).and_then(|builder| builder.build());
@@ -196,7 +196,7 @@ impl Search {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => match root_problem(&error, &self.path) {
-                    Some(error) => return Err(thrown(error)),
+                    Some(error) => return Err(error.into()),
                     // What cannot be read hides itself, not the rest.
                     None => continue,
                 },
@@ -302,10 +302,6 @@ impl Results {
         self.list
             .finish(self.lines_cut.then(|| ("linesTruncated", cut())))
     }
-}
-
-fn thrown(error: OpError) -> ToolError {
-    ToolError::failed(error.message)
 }
 
 /// A file whose reading ends when nobody waits for the search any more.

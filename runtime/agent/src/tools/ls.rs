@@ -78,11 +78,10 @@ async fn list(
     limit: usize,
 ) -> Result<ToolOutput, ToolError> {
     let shown_path = path.display();
-    let failed = |error: super::OpError| ToolError::failed(error.message);
-    if !operations.exists(path).await.map_err(failed)? {
+    if !operations.exists(path).await? {
         return Err(ToolError::failed(format!("Path not found: {shown_path}")));
     }
-    if !operations.is_directory(path).await.map_err(failed)? {
+    if !operations.is_directory(path).await? {
         return Err(ToolError::failed(format!("Not a directory: {shown_path}")));
     }
     let mut names = operations

@@ -74,7 +74,7 @@ impl ReadTool {
         mime: &str,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let bytes = operations.read_file(path).await.map_err(thrown)?;
+        let bytes = operations.read_file(path).await?;
         let mut text = format!("Read image file [{mime}]");
         let processor = self.options.images.clone().unwrap_or_else(|| {
             Arc::new(Fitting {
@@ -117,24 +117,21 @@ impl Tool for ReadTool {
         let cwd = &call.context.cwd;
         let cancel = &call.cancel;
         not_cancelled(cancel)?;
-        let (operations, path): (&dyn ReadOperations, PathBuf) = match &self.options.operations {
-            Some(operations) => (
-                operations.as_ref(),
-                find(operations.as_ref(), &args.path, cwd).await,
-            ),
-            None => (
-                &LocalFiles,
-                paths::resolve_existing(&args.path, cwd, &exists_locally),
-            ),
-        };
         let work = async {
-            operations.access(&path).await.map_err(thrown)?;
-            let content = Content::open(operations, &path).await.map_err(thrown)?;
-            match content
-                .image_type(operations, &path)
-                .await
-                .map_err(thrown)?
+            let (operations, path): (&dyn ReadOperations, PathBuf) = match &self.options.operations
             {
+                Some(operations) => (
+                    operations.as_ref(),
+                    find(operations.as_ref(), &args.path, cwd).await,
+                ),
+                None => (
+                    &LocalFiles,
+                    paths::resolve_existing(&args.path, cwd, &exists_locally),
+                ),
+            };
+            operations.access(&path).await?;
+            let content = Content::open(operations, &path).await?;
+            match content.image_type(operations, &path).await? {
                 Some(mime) => {
                     if self.options.operations.is_none() {
                         small_enough(&path).await?;
@@ -143,7 +140,7 @@ impl Tool for ReadTool {
                 }
                 None => {
                     let selection = Selection::new(&args);
-                    let read = content.select(selection, cancel).await.map_err(thrown)?;
+                    let read = content.select(selection, cancel).await?;
                     not_cancelled(cancel)?;
                     text_result(&args.path, read)
                 }
@@ -181,10 +178,6 @@ fn with_structure(mut output: ToolOutput) -> ToolOutput {
     output
 }
 
-fn thrown(error: OpError) -> ToolError {
-    ToolError::failed(error.message)
-}
-
 /// The spelling of the path that the executor knows.
 async fn find(operations: &dyn ReadOperations, input: &str, cwd: &Path) -> PathBuf {
     let plain = paths::resolve(input, cwd);
@@ -203,7 +196,7 @@ async fn find(operations: &dyn ReadOperations, input: &str, cwd: &Path) -> PathB
 async fn small_enough(path: &Path) -> Result<(), ToolError> {
     let size = tokio::fs::metadata(path)
         .await
-        .map_err(|e| thrown(OpError::io(&e, "stat", path)))?
+        .map_err(|e| OpError::io(&e, "stat", path))?
         .len();
     if size > MAX_IMAGE_FILE_BYTES {
         let size = usize::try_from(size).unwrap_or(usize::MAX);

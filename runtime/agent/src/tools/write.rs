@@ -64,15 +64,12 @@ impl Tool for WriteTool {
         with_file_mutation_queue(&path, &self.spec.name, &call.cancel, async {
             not_cancelled(&call.cancel)?;
             let parent = path.parent().unwrap_or(Path::new("/"));
-            operations
-                .mkdir(parent)
-                .await
-                .map_err(|e| ToolError::failed(e.message))?;
+            operations.mkdir(parent).await?;
             not_cancelled(&call.cancel)?;
             operations
                 .write_file(&path, &args.content)
                 .await
-                .map_err(|e| ToolError::failed(e.message))
+                .map_err(ToolError::from)
         })
         .await?;
         Ok(ToolOutput::text(format!(
