@@ -14,7 +14,7 @@ pub const STALE: Duration = Duration::from_secs(10);
 const TRIES: u32 = 10;
 /// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Most links that a name may lead through.
+/// Most links that a name may lead through; the kernel's own limit.
 const MAX_LINKS: usize = 40;
 
 /// Why a lock was not had.

@@ -15,10 +15,9 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::shared_file;
 use crate::tool::ToolError;
 
-/// Links followed by hand before giving up; the kernel's own limit.
-const MAX_LINKS: usize = 40;
 /// How long one turn may last while others wait; the longest that handlers which ask a person may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -207,19 +206,10 @@ impl Drop for Place {
 
 /// The file behind links; for a file that does not exist yet, the place where it would be created.
 fn real_path(path: &Path) -> PathBuf {
-    let mut path = path.to_path_buf();
-    for _ in 0..MAX_LINKS {
-        if let Ok(real) = path.canonicalize() {
-            return real;
-        }
-        // A link to a file that does not exist: writing creates the target.
-        let Ok(target) = std::fs::read_link(&path) else {
-            break;
-        };
-        path = match path.parent() {
-            Some(parent) => parent.join(target),
-            None => target,
-        };
+    // A link to a file that does not exist: writing creates the target.
+    let path = shared_file::resolved(path).unwrap_or_else(|_| path.to_path_buf());
+    if let Ok(real) = path.canonicalize() {
+        return real;
     }
     let mut missing = Vec::new();
     let mut ancestor = path.as_path();
