@@ -9,6 +9,7 @@ pub mod convert;
 pub mod events;
 pub mod hooks;
 pub mod host;
+pub mod ignore_files;
 pub mod prompt;
 pub mod provider;
 mod queue;

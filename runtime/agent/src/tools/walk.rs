@@ -1,10 +1,11 @@
 //! How `grep` and `find` go through directories (`spec/agent-loop.md` §10). Knows neither what is searched nor how it is shown.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ignore::WalkBuilder;
 
 use super::operations::OpError;
+use crate::ignore_files;
 
 /// Walks in name order, with hidden entries, without what ignore files name and without repository data. A directory whose ignore
 /// files cannot be read as files is left out.
@@ -14,7 +15,7 @@ use super::operations::OpError;
 pub(super) fn walker(root: &Path, ignore_file: &'static str) -> Result<WalkBuilder, OpError> {
     if let Some(path) = root
         .ancestors()
-        .find_map(|dir| endless_ignore_file(dir, ignore_file))
+        .find_map(|dir| ignore_files::endless(dir, Some(ignore_file)))
     {
         return Err(OpError::other(format!(
             "Cannot search: {} is a pipe, device or socket, not an ignore file",
@@ -31,18 +32,9 @@ pub(super) fn walker(root: &Path, ignore_file: &'static str) -> Result<WalkBuild
         .filter_entry(move |entry| {
             let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
             (inside_git || entry.file_name() != ".git")
-                && !(is_dir && endless_ignore_file(entry.path(), ignore_file).is_some())
+                && !(is_dir && ignore_files::endless(entry.path(), Some(ignore_file)).is_some())
         });
     Ok(builder)
-}
-
-fn endless_ignore_file(dir: &Path, ignore_file: &str) -> Option<PathBuf> {
-    [".gitignore", ".ignore", ".git/info/exclude", ignore_file]
-        .into_iter()
-        .map(|name| dir.join(name))
-        .find(|path| {
-            std::fs::metadata(path).is_ok_and(|meta| !crate::regular_file::is_readable(&meta))
-        })
 }
 
 /// The error of a walk, if it is about the directory that was asked for: then there is nothing to search.
@@ -60,6 +52,7 @@ pub(super) fn root_problem(error: &ignore::Error, root: &Path) -> Option<OpError
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::path::PathBuf;
 
     use super::*;
 

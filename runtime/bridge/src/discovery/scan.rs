@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pier_agent::regular_file;
+use pier_agent::ignore_files;
 
 use super::manifest::read_declaring;
 
@@ -26,10 +26,7 @@ pub(super) fn native_scan(directory: &Path, warnings: &mut Vec<String>) -> Vec<P
     let mut files = Vec::new();
     let mut declared = Vec::new();
     let mut indexed = Vec::new();
-    let endless = [".gitignore", ".ignore", ".git/info/exclude"]
-        .into_iter()
-        .map(|name| directory.join(name))
-        .find(|file| std::fs::metadata(file).is_ok_and(|meta| !regular_file::is_readable(&meta)));
+    let endless = ignore_files::endless(directory, None);
     if let Some(file) = &endless {
         let shown = file.display();
         warnings.push(format!(
