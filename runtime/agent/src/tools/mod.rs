@@ -8,6 +8,7 @@ pub mod find;
 pub mod grep;
 pub mod image;
 pub mod image_fit;
+mod image_read;
 mod listing;
 pub mod local;
 pub mod ls;
