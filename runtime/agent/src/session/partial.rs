@@ -7,14 +7,12 @@ use super::error::SessionError;
 use super::fork;
 use super::state::State;
 use super::stored::EntryRef;
-use super::tree::SessionTree;
 
 /// What is left.
 #[derive(Debug, Clone)]
 pub struct PartialView {
     /// In file order.
     pub entries: Vec<EntryRef>,
-    pub tree: SessionTree,
     pub leaf_id: Option<Arc<str>>,
 }
 
@@ -38,12 +36,7 @@ impl PartialView {
             entries.push(fork::rechain(entry, parent, &HashMap::new())?);
         }
         let leaf_id = shown(state.leaf().map(|id| &**id), &hidden).map(Arc::from);
-        let tree = SessionTree::build(&entries, state);
-        Ok(Self {
-            entries,
-            tree,
-            leaf_id,
-        })
+        Ok(Self { entries, leaf_id })
     }
 }
 

@@ -121,6 +121,11 @@ impl SessionManager {
         SessionTree::build(state.entries(), &state)
     }
 
+    /// The tree of some of the entries, with the labels that count now.
+    pub fn tree_of(&self, entries: &[EntryRef]) -> SessionTree {
+        SessionTree::build(entries, &self.shared.state.read())
+    }
+
     /// The session for a reader who does not know system messages (spec/rpc.md §11).
     ///
     /// # Errors

@@ -139,7 +139,7 @@ impl Server {
                 return Ok((session.get_tree(), session.leaf_id()));
             }
             let view = session.without_system_messages()?;
-            Ok((view.tree, view.leaf_id))
+            Ok((session.tree_of(&view.entries), view.leaf_id))
         };
         let (tree, leaf_id) = self
             .session
