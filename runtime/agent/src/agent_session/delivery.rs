@@ -198,6 +198,9 @@ impl Inner {
     /// Custom messages that wait for a run of their own become part of the one that has just begun.
     pub(crate) fn triggers_join_run(&self) {
         let mut state = self.state.lock();
+        if state.triggers.is_empty() {
+            return;
+        }
         for trigger in std::mem::take(&mut state.triggers) {
             match trigger {
                 Trigger::Custom { message, lane, .. } => {

@@ -1,5 +1,6 @@
 //! What an edit changed, for people (numbered lines) and for tools (a unified patch). Pure functions of two texts.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
@@ -59,10 +60,15 @@ fn with_counts(patch: &str) -> String {
     };
     patch
         .split_inclusive('\n')
-        .map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+        .map(|line| {
             // A line of content begins with a sign.
-            ["@@", old, new, "@@\n"] => format!("@@ {} {} @@\n", counted(old), counted(new)),
-            _ => line.to_owned(),
+            let header = line
+                .strip_prefix("@@ ")
+                .and_then(|rest| rest.strip_suffix(" @@\n"));
+            match header.and_then(|ranges| ranges.split_once(' ')) {
+                Some((old, new)) => format!("@@ {} {} @@\n", counted(old), counted(new)).into(),
+                None => Cow::Borrowed(line),
+            }
         })
         .collect()
 }
