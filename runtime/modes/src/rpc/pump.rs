@@ -16,11 +16,9 @@ use super::gate::Passage;
 use super::input::Arrival;
 use super::record::{BadRecord, Incoming, Request, parse};
 use super::response;
-use super::server::Server;
+use super::server::{MAX_ACTIVE, Server};
 use crate::diagnostics;
 
-/// Most requests that wait for the gate.
-const MAX_WAITING: usize = 16_384;
 /// How long the start may take before requests that need no extension overtake the others. An
 /// ordinary start is over by then, and everything was answered in its order.
 pub(crate) const START_PATIENCE: Duration = Duration::from_secs(1);
@@ -161,14 +159,14 @@ impl Moving {
         if !wait {
             return self.handle(record).await;
         }
-        if self.waiting.len() < MAX_WAITING {
+        if self.waiting.len() < MAX_ACTIVE {
             return self.waiting.push_back(record);
         }
         self.refuse(&match record {
             Ok(request) => BadRecord {
                 id: request.id,
                 command: Some(request.kind.into()),
-                error: format!("{MAX_WAITING} requests are waiting for the session already"),
+                error: format!("{MAX_ACTIVE} requests are waiting for the session already"),
             },
             Err(bad) => bad,
         });
@@ -185,7 +183,7 @@ impl Moving {
     /// Whether more can be read: requests that wait for the gate are refused when there are too many, those that wait for the
     /// client to read stay in the pipe.
     fn has_room(&self) -> bool {
-        self.waiting.len() < MAX_WAITING || self.server.gate.passage() == Passage::Closed
+        self.waiting.len() < MAX_ACTIVE || self.server.gate.passage() == Passage::Closed
     }
 
     /// Whether a record is handled at once although the gate is closed.

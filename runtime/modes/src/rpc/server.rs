@@ -26,8 +26,9 @@ use crate::events::EventWriter;
 use crate::extensions::Extensions;
 use crate::output::OutputQueue;
 
-/// Most requests that may wait at the same time, each with a few kilobytes. A client that sends more has lost count.
-const MAX_ACTIVE: usize = 16_384;
+/// Most requests that may be handled at the same time, and as many again that may wait for the gate, each with a few kilobytes. A client that
+/// sends more has lost count.
+pub(crate) const MAX_ACTIVE: usize = 16_384;
 
 /// Everything a handler can reach.
 pub(crate) struct Server {
