@@ -119,7 +119,7 @@ pub fn store_decision(agent_dir: &Path, cwd: &Path, trusted: bool) -> Result<(),
     let failed = |why: &dyn std::fmt::Display| format!("{} was not changed: {why}", file.display());
     std::fs::create_dir_all(agent_dir).map_err(|error| failed(&error))?;
     let _lock = FileLock::acquire(&file).map_err(|error| failed(&error))?;
-    let mut stored: Map<String, Value> = match std::fs::read_to_string(&file) {
+    let mut stored: Map<String, Value> = match regular_file::read_to_string(&file) {
         Ok(text) if text.trim().is_empty() => Map::new(),
         Ok(text) => serde_json::from_str(&text).map_err(|error| failed(&error))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
