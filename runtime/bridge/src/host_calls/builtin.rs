@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::tools::{forward, output_json};
 use super::{Answer, Args, Caller};
-use crate::calls::Purpose;
+use crate::calls::{Call, Purpose};
 use crate::isolate::{HostCallError, PermissionProfile};
 use crate::tools::bash::Executor;
 use crate::tools::operations::{RemoteOperations, environment};
@@ -36,14 +36,14 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
         .cwd()
         .join(args.optional_text("cwd")?.unwrap_or_default());
     let arguments = args.take("args");
-    let ext = caller.slot.ids().first().copied().unwrap_or_default();
+    let call = caller.call(&args)?;
+    let ext = caller.ext_of(call.as_deref());
     let own = OwnParts::read(&caller, ext, &args)?;
     // A tool over the package's own functions does what these may do. The search of `grep` stays here.
     if own.operations.is_none() || name == "grep" {
         check_permission(&caller, &name, &cwd, &arguments)?;
     }
-    let caller_call = caller.call(&args)?;
-    let within = caller.within(&mut args, caller_call.as_deref())?;
+    let within = caller.within(&mut args, call.as_deref())?;
     let options = args.take("options");
     let context = builtin_context(&caller, cwd, &options, own.operations.is_some());
     let tool = own
@@ -57,10 +57,10 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
         args.optional_number("builtinId")?.unwrap_or(0),
         args.optional_number("onUpdate")?,
     );
-    let mut pending = caller.shared.builtin.add(caller.slot.id, number);
-    let cancel = CancellationToken::new();
+    let pending = caller.shared.builtin.add(caller.slot.id, number);
+    let cancel = work_of(call.as_deref());
     let updates = ToolUpdates::new();
-    let call = ToolCall {
+    let request = ToolCall {
         id: format!("builtin-{number}"),
         args: arguments,
         cancel: cancel.clone(),
@@ -68,15 +68,8 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
         context,
     };
     let run = async {
-        let run = within.run(tool.execute(call));
-        tokio::pin!(run);
-        let outcome = tokio::select! {
-            outcome = &mut run => outcome,
-            Ok(()) = &mut pending.cancelled => {
-                cancel.cancel();
-                run.await
-            }
-        };
+        let run = within.run(tool.execute(request));
+        let outcome = pending.run(&cancel, run).await;
         updates.close();
         outcome
     };
@@ -87,6 +80,11 @@ pub(super) async fn run_builtin(caller: Caller, mut args: Args<'static>) -> Answ
             Err(HostCallError::new(error.to_string()))
         }
     }
+}
+
+/// Cancels what is done for a call: it ends with the call only when that is given up.
+fn work_of(call: Option<&Call>) -> CancellationToken {
+    call.map_or_else(CancellationToken::new, |call| call.gone.child_token())
 }
 
 /// What the tool was made with that only its package can do.
@@ -222,10 +220,10 @@ fn check_permission(
 /// `createLocalBashOperations().exec`: a command of this machine's shell, as the built-in `bash` runs it.
 pub(super) async fn local_bash(caller: Caller, mut args: Args<'static>) -> Answer {
     caller.require_trust("bash")?;
-    let ext = caller.slot.ids().first().copied().unwrap_or_default();
+    let call = caller.call(&args)?;
     let number = args.number("builtinId")?;
-    let mut pending = caller.shared.builtin.add(caller.slot.id, number);
-    let cancel = CancellationToken::new();
+    let pending = caller.shared.builtin.add(caller.slot.id, number);
+    let cancel = work_of(call.as_deref());
     let seconds = args.take("timeout").as_f64();
     let variables = args.take_object("env")?.into_iter();
     let request = BashExec {
@@ -242,19 +240,11 @@ pub(super) async fn local_bash(caller: Caller, mut args: Args<'static>) -> Answe
     let operations = LocalBashOperations::new(shell);
     let mut output = Output {
         caller: caller.clone(),
-        ext,
+        ext: caller.ext_of(call.as_deref()),
         handle: args.number("onData")?,
     };
     let run = run_executor(&operations, request, &mut output);
-    tokio::pin!(run);
-    let ended = tokio::select! {
-        ended = &mut run => ended,
-        Ok(()) = &mut pending.cancelled => {
-            cancel.cancel();
-            run.await
-        }
-    };
-    match ended {
+    match pending.run(&cancel, run).await {
         Ok(exit) => Ok(Some(json!({"exitCode": exit.code}))),
         Err(BashExecError::TimedOut { .. }) => Err(HostCallError::new(format!(
             "timeout:{}",

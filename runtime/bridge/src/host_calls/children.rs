@@ -46,11 +46,7 @@ fn read<T: serde::de::DeserializeOwned>(what: &str, from: Value) -> Result<T, Ho
 pub(super) async fn create(caller: Caller, mut args: Args<'static>) -> Answer {
     caller.require_trust("createAgentSession")?;
     let call = caller.call(&args)?;
-    let ext = call
-        .as_ref()
-        .map(|call| call.ext)
-        .or_else(|| caller.slot.ids().first().copied())
-        .unwrap_or_default();
+    let ext = caller.ext_of(call.as_deref());
     let shared = &caller.shared;
     let (maker, depth) = shared.children.maker(caller.slot.id)?;
     let mut request: ChildRequest = read("createAgentSession", args.take("request"))?;

@@ -61,11 +61,7 @@ where
     caller.refuse_deadlock(method, args)?;
     let session = caller.shared.bound_session()?;
     let _pause = pause(caller, args)?;
-    let ext = call
-        .as_ref()
-        .map(|call| call.ext)
-        .or_else(|| caller.slot.ids().first().copied())
-        .unwrap_or_default();
+    let ext = caller.ext_of(call.as_deref());
     let cancelled = change(session).await.map_err(HostCallError::new)?;
     if !cancelled {
         for (name, purpose) in [("setup", Purpose::Setup), ("withSession", Purpose::Command)] {

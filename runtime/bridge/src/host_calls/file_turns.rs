@@ -11,10 +11,7 @@ pub(super) fn ask(caller: &Caller, mut args: Args<'_>) -> Answer {
     let call = caller.call(&args)?;
     let within = caller.within(&mut args, call.as_deref())?;
     let path = caller.shared.cwd().join(args.text("path")?);
-    let ext = match &call {
-        Some(call) => call.ext,
-        None => caller.slot.ids().first().copied().unwrap_or_default(),
-    };
+    let ext = caller.ext_of(call.as_deref());
     let gone = call.map_or_else(CancellationToken::new, |call| call.gone.clone());
     let (number, work) =
         caller

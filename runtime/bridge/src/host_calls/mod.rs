@@ -236,6 +236,13 @@ impl Caller {
         }
     }
 
+    /// The extension that a call belongs to; without one the isolate's first.
+    pub(crate) fn ext_of(&self, call: Option<&Call>) -> ExtId {
+        call.map(|call| call.ext)
+            .or_else(|| self.slot.ids().first().copied())
+            .unwrap_or_default()
+    }
+
     /// Path of the calling extension for reports, loaded or not.
     pub(crate) fn path(&self, ext: ExtId) -> String {
         match self.shared.registry.get(ext) {

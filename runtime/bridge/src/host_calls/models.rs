@@ -45,11 +45,7 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
     let call = caller.call(&args)?;
     let handle = args.optional_number("onEvent")?;
     let number = args.number("completionId")?;
-    let ext = call
-        .as_ref()
-        .map(|call| call.ext)
-        .or_else(|| caller.slot.ids().first().copied())
-        .unwrap_or_default();
+    let ext = caller.ext_of(call.as_deref());
     let info = caller.shared.registry.get(ext);
     let completion = Completion {
         asked_by: info.map_or_else(|| caller.slot.name.clone(), |info| info.path.clone()),
@@ -58,7 +54,7 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
         options: args.take("options"),
     };
     let cancel = call.map_or_else(CancellationToken::new, |call| call.gone.child_token());
-    let mut pending = caller.shared.completions.add(caller.slot.id, number);
+    let pending = caller.shared.completions.add(caller.slot.id, number);
     let events = |events: Vec<Value>| {
         let caller = caller.clone();
         async move {
@@ -71,14 +67,7 @@ pub(super) async fn complete(caller: Caller, mut args: Args<'static>) -> Answer 
         }
     };
     let run = caller.shared.complete(completion, cancel.clone(), events);
-    tokio::pin!(run);
-    let outcome = tokio::select! {
-        outcome = &mut run => outcome,
-        Ok(()) = &mut pending.cancelled => {
-            cancel.cancel();
-            run.await
-        }
-    };
+    let outcome = pending.run(&cancel, run).await;
     outcome.map(Some).map_err(HostCallError::new)
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::wire::ExtId;
 
@@ -47,6 +48,24 @@ impl<R> CancelTable<R> {
         if let Some(sender) = self.pending.lock().remove(&(isolate, number)) {
             // The operation may have ended at this moment.
             let _ = sender.send(reason);
+        }
+    }
+}
+
+impl Pending<'_, ()> {
+    /// Runs work that ends soon after `cancel` fires; cancelling this operation fires it.
+    pub(crate) async fn run<T>(
+        mut self,
+        cancel: &CancellationToken,
+        work: impl Future<Output = T>,
+    ) -> T {
+        tokio::pin!(work);
+        tokio::select! {
+            outcome = &mut work => outcome,
+            Ok(()) = &mut self.cancelled => {
+                cancel.cancel();
+                work.await
+            }
         }
     }
 }

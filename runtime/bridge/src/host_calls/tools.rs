@@ -1,11 +1,12 @@
 //! Nested tool calls of extension code, and how results of tools cross to it.
 
+use pier_agent::tool::{ToolOutput, ToolUpdates};
+use serde_json::{Value, json};
+
 use super::{Answer, Args, Caller};
 use crate::calls::Purpose;
 use crate::isolate::HostCallError;
 use crate::wire::ExtId;
-use pier_agent::tool::{ToolOutput, ToolUpdates};
-use serde_json::{Value, json};
 
 pub(super) fn output_json(output: &ToolOutput) -> Value {
     crate::dispatch::payload::value(output)
@@ -51,7 +52,7 @@ pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> A
     let arguments = args.take("args");
     let within = caller.within(&mut args, Some(&call))?;
     let cancel = call.cancel.child_token();
-    let mut pending = caller.shared.nested.add(caller.slot.id, number);
+    let pending = caller.shared.nested.add(caller.slot.id, number);
     let updates = ToolUpdates::new();
     let run = async {
         let run = within.run(nested.execute(
@@ -60,14 +61,7 @@ pub(super) async fn execute_nested(caller: Caller, mut args: Args<'static>) -> A
             cancel.clone(),
             handle.map(|_| updates.clone()),
         ));
-        tokio::pin!(run);
-        let outcome = tokio::select! {
-            outcome = &mut run => outcome,
-            Ok(()) = &mut pending.cancelled => {
-                cancel.cancel();
-                run.await
-            }
-        };
+        let outcome = pending.run(&cancel, run).await;
         updates.close();
         outcome
     };

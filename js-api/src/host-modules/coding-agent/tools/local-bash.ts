@@ -11,6 +11,7 @@ declare module "../../../api/protocol-methods.ts" {
 		localBash: {
 			args: {
 				builtinId: number;
+				callId?: number;
 				command: string;
 				cwd: string;
 				env: Record<string, string>;
@@ -33,12 +34,14 @@ export function createLocalBashOperations(options: { shellPath?: string } = {}):
 	return {
 		async exec(command, cwd, { onData, signal, timeout, env }) {
 			if (signal?.aborted) throw new Error("aborted");
-			const { callbacks } = currentRuntime();
+			const { callbacks, calls } = currentRuntime();
+			const callId = calls.current;
 			const handle = callbacks.add(([data]) => onData(Buffer.from(String(data), "base64")));
 			try {
 				return await cancellable(signal, (builtinId) =>
 					hostCallAsync("localBash", {
 						builtinId,
+						...(callId === undefined ? {} : { callId }),
 						command,
 						cwd,
 						env: variables(env ?? process.env),
