@@ -73,7 +73,11 @@ function aliveSignal(callId: number): () => void {
 		const now = Date.now();
 		if (now - last < ALIVE_INTERVAL) return;
 		last = now;
-		hostCall("stream.events", { callId, events: [{ type: "alive" }] });
+		try {
+			hostCall("stream.events", { callId, events: [{ type: "alive" }] });
+		} catch {
+			// Bytes may come after the end of the stream, which the host has closed by then.
+		}
 	};
 }
 
@@ -268,7 +272,9 @@ async function pump(
 		// Lets a generator run its cleanup; nobody waits for one that never returns.
 		void Promise.resolve(iterator.return?.()).catch(() => {});
 		const reason = signal.aborted ? "aborted" : "error";
-		const text = signal.aborted ? "Request was aborted" : `Provider "${String(model.provider ?? header.provider)}": ${failure}`;
+		const text = signal.aborted
+			? "Request was aborted"
+			: `Provider "${String(model.provider ?? header.provider)}": ${failure}`;
 		const base = new PartialMessageBuilder(model);
 		const error = { ...base.failed(reason, text), ...events.partial, stopReason: reason, errorMessage: text };
 		shipper.add({ type: "error", reason, error });

@@ -33,7 +33,8 @@ interface Refusal {
 function name(error: { errorMessage?: string }, { status, wait }: Refusal): void {
 	const text = error.errorMessage ?? "";
 	// As a word of its own: 500 is not in "15000 tokens".
-	if (!new RegExp(`\\b${status}\\b`).test(text)) error.errorMessage = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
+	if (!new RegExp(`\\b${status}\\b`).test(text))
+		error.errorMessage = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
 	if (wait !== undefined) Object.assign(error, { retryAfterMs: wait });
 }
 

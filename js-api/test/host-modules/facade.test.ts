@@ -1,7 +1,7 @@
 // Values of the coding-agent module that extensions of the corpus use.
 
 import assert from "node:assert/strict";
-4
+4;
 import { AsyncLocalStorage } from "node:async_hooks";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
